@@ -1,0 +1,31 @@
+"""Time comes in from outside, so that a test can drive days in milliseconds."""
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """The wall clock, in Kafka's unit."""
+
+    def now_ms(self) -> int: ...
+
+
+class SystemClock:
+    """The machine's own wall clock."""
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+
+class ManualClock:
+    """A clock that stands still until it is told to move."""
+
+    def __init__(self, now_ms: int = 1_700_000_000_000) -> None:
+        self._now_ms = now_ms
+
+    def now_ms(self) -> int:
+        return self._now_ms
+
+    def advance(self, delta_ms: int) -> None:
+        assert delta_ms >= 0, f"time cannot move back by {-delta_ms} ms"
+        self._now_ms += delta_ms
