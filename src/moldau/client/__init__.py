@@ -1,0 +1,1 @@
+"""A synchronous Kafka client: ``Admin``, ``Producer`` and ``Consumer`` on one wire client."""

@@ -1,0 +1,147 @@
+"""Builds the package, with its hot modules compiled where that is possible.
+
+The modules of ``COMPILED`` are ordinary Python. Where mypyc and a C compiler are at hand they
+are compiled as well and run 4 to 20 times as fast; where not, the same modules run as they
+are. ``MOLDAU_PURE=1`` asks for the plain ones. Everything else is in pyproject.toml.
+"""
+
+import hashlib
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+from pathlib import Path
+from types import MethodType
+from typing import Any
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+# What is worth compiling: work per request, per partition or per field. The modules are
+# compiled as one group, so that calls between them stay calls in C.
+COMPILED = (
+    "moldau.protocol.api",
+    "moldau.protocol.header",
+    "moldau.protocol.message",
+    "moldau.protocol.messages.api_versions",
+    "moldau.protocol.messages.consumer_group_heartbeat",
+    "moldau.protocol.messages.fetch",
+    "moldau.protocol.messages.find_coordinator",
+    "moldau.protocol.messages.heartbeat",
+    "moldau.protocol.messages.init_producer_id",
+    "moldau.protocol.messages.join_group",
+    "moldau.protocol.messages.leave_group",
+    "moldau.protocol.messages.list_offsets",
+    "moldau.protocol.messages.metadata",
+    "moldau.protocol.messages.offset_commit",
+    "moldau.protocol.messages.offset_fetch",
+    "moldau.protocol.messages.produce",
+    "moldau.protocol.messages.sync_group",
+    "moldau.protocol.reading",
+    "moldau.protocol.writing",
+)
+
+# Types come from the sources alone: other packages need not be there to build this one, and
+# type errors are the business of ``make check``.
+MYPY_OPTIONS = ("--config-file=", "--ignore-missing-imports", "--follow-imports=silent")
+
+
+def say(message: str) -> None:
+    print(f"moldau: {message}", file=sys.stderr)
+
+
+def source_of(module: str) -> str:
+    path = Path("src", *module.split(".")).with_suffix(".py")
+    if not path.exists():
+        raise SystemExit(f"setup.py: COMPILED names {module}, but there is no {path}")
+    return str(path)
+
+
+def extensions() -> list[Extension]:
+    """The C extensions to build; none where only plain Python is wanted or possible."""
+    paths = [source_of(module) for module in COMPILED]
+    if os.environ.get("MOLDAU_PURE", "") not in ("", "0"):
+        say("MOLDAU_PURE is set: plain Python")
+        return []
+    if not {"build_ext", "bdist_wheel", "editable_wheel", "install", "develop"} & set(sys.argv):
+        return []
+    try:
+        from mypyc.build import mypycify
+
+        return mypycify(
+            [*MYPY_OPTIONS, *paths],
+            opt_level="2",
+            debug_level="0",
+            multi_file=True,
+            group_name="moldau",
+        )
+    except ImportError as error:
+        say(f"no mypyc, plain Python instead ({error})")
+    except SystemExit:
+        # mypyc has printed why.
+        say("mypyc refuses the sources, plain Python instead")
+    return []
+
+
+def compile_in_parallel(
+    compiler: Any,
+    sources: Sequence[str],
+    output_dir: str | None = None,
+    macros: Any = None,
+    include_dirs: Any = None,
+    debug: bool = False,
+    extra_preargs: Any = None,
+    extra_postargs: Any = None,
+    depends: Any = None,
+) -> list[str]:
+    """The compiler's own ``compile``, with as many files at a time as there are cores.
+
+    An editable install builds in a fresh folder every time. What was compiled from the same
+    source before is kept in ``build/objects``, so that a change elsewhere costs nothing here.
+    """
+    macros, objects, extra_postargs, pp_opts, build = compiler._setup_compile(
+        output_dir, macros, include_dirs, sources, depends, extra_postargs
+    )
+    cc_args = compiler._get_cc_args(pp_opts, debug, extra_preargs)
+    # Not the paths of headers: those of Python and mypyc follow from their versions.
+    flags = repr((sys.version, version("mypy"), compiler.compiler_so, extra_postargs))
+    headers = b"".join(path.read_bytes() for path in sorted(Path("build").glob("*.h")))
+
+    def compile_one(target: str) -> None:
+        if target not in build:
+            return
+        source, suffix = build[target]
+        key = hashlib.sha256(flags.encode() + headers + Path(source).read_bytes()).hexdigest()
+        known = Path("build", "objects", key)
+        if not known.exists():
+            compiler._compile(target, source, suffix, cc_args, extra_postargs, pp_opts)
+            known.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(target, known)
+        shutil.copyfile(known, target)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for _ in pool.map(compile_one, objects):
+            pass
+    return list(objects)
+
+
+class BuildExtensions(build_ext):
+    """Builds all extensions or, if one of them fails, none."""
+
+    def run(self) -> None:
+        try:
+            super().run()
+        except Exception as error:
+            say(f"no extensions, plain Python instead ({error})")
+            for extension in self.extensions:
+                Path(self.get_ext_fullpath(extension.name)).unlink(missing_ok=True)
+            self.extensions = []
+
+    def build_extensions(self) -> None:
+        self.compiler.compile = MethodType(compile_in_parallel, self.compiler)
+        super().build_extensions()
+
+
+setup(ext_modules=extensions(), cmdclass={"build_ext": BuildExtensions})

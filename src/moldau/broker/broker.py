@@ -1,0 +1,92 @@
+"""A running broker as its handlers see it: the parts they need, and nothing that starts them.
+
+``node`` builds one of these on real sockets and disks; a test builds one on simulated
+ones. No handler knows the difference.
+"""
+
+import random
+from typing import TypeVar
+
+from moldau.broker.dynamic_config import DynamicConfig
+from moldau.broker.fetch_sessions import FetchSessionCache
+from moldau.broker.metadata_log import MetadataLog
+from moldau.broker.producer_ids import ProducerIds
+from moldau.broker.replica_manager import ReplicaManager
+from moldau.clock import Clock
+from moldau.config.broker import BrokerConfig
+from moldau.controller.controller import Controller
+from moldau.controller.outcome import Outcome
+from moldau.metadata.delta import MetadataDelta
+from moldau.metadata.image import MetadataImage
+from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from moldau.storage.disk import Disk
+from moldau.storage.log_manager import LogManager
+
+Resp = TypeVar("Resp")
+
+
+class Broker:
+    """State that outlives a request. Everything here belongs to one event loop."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        clock: Clock,
+        rng: random.Random,
+        disk: Disk,
+        logs: LogManager,
+        metadata: MetadataLog,
+    ) -> None:
+        self.node_id = config.node_id
+        self.clock = clock
+        self.rng = rng
+        self.disk = disk
+        self.logs = logs
+        self.metadata = metadata
+        self.configs = DynamicConfig(config)
+        self.replicas = ReplicaManager(config.node_id, logs, self.configs)
+        slots = config.max_incremental_fetch_session_cache_slots
+        self.fetch_sessions = FetchSessionCache(slots, rng)
+        self.producer_ids = ProducerIds(self)
+
+    @property
+    def config(self) -> BrokerConfig:
+        """The settings that hold now, dynamic ones included."""
+        return self.configs.broker
+
+    @property
+    def image(self) -> MetadataImage:
+        return self.metadata.image
+
+    @property
+    def controller(self) -> Controller:
+        return self.metadata.controller
+
+    @property
+    def cluster_id(self) -> str:
+        return self.metadata.cluster_id
+
+    def start(self) -> None:
+        """Host what the metadata says, and follow it from now on."""
+        self.configs.follow(self.image)
+        self.replicas.start(self.image)
+        self.metadata.add_listener(self._on_metadata)
+
+    def _on_metadata(self, image: MetadataImage, delta: MetadataDelta) -> None:
+        self.configs.follow(image)
+        self.replicas.apply(image, delta)
+
+    async def commit(self, outcome: Outcome[Resp]) -> Resp:
+        """Make what the controller decided so, and answer once it is on disk."""
+        if outcome.records:
+            await self.metadata.append(outcome.records)
+        return outcome.response
+
+    async def auto_create_topics(self, names: list[str]) -> None:
+        """Create what a client asked about. A name that cannot be is answered as unknown."""
+        topics = [
+            CreatableTopic(name=name, num_partitions=-1, replication_factor=-1)
+            for name in dict.fromkeys(names)
+        ]
+        request = CreateTopicsRequest(topics=topics)
+        await self.commit(self.controller.create_topics(request))

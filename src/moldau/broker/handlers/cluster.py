@@ -1,0 +1,240 @@
+"""What a client asks before anything else: versions, brokers, topics and their leaders.
+
+Metadata, DescribeCluster and DescribeTopicPartitions are views of one image. Broker
+addresses are those of the listener on which the question came in, so that a client
+inside and one outside a network each get addresses that they can reach.
+"""
+
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Final
+
+from moldau.broker.dispatch import describe_versions
+from moldau.controller.topic_names import topic_name_problem
+from moldau.errors import ApiError, ErrorCode
+from moldau.ids import INTERNAL_TOPICS, NO_UUID
+from moldau.metadata.image import TopicImage
+from moldau.metadata.registrations import PartitionRegistration
+from moldau.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from moldau.protocol.messages.describe_cluster import (
+    DescribeClusterBroker,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
+from moldau.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+
+if TYPE_CHECKING:
+    from moldau.broker.broker import Broker
+    from moldau.broker.dispatch import RequestContext
+
+# Every operation that exists for a resource, as a bit set: there is no authorizer to say less.
+# CREATE 5, ALTER 7, DESCRIBE 8, CLUSTER_ACTION 9, DESCRIBE_CONFIGS 10, ALTER_CONFIGS 11,
+# IDEMPOTENT_WRITE 12; READ 3, WRITE 4, CREATE 5, DELETE 6, ALTER 7, DESCRIBE 8, and the configs.
+CLUSTER_OPERATIONS: Final = sum(1 << bit for bit in (5, 7, 8, 9, 10, 11, 12))
+TOPIC_OPERATIONS: Final = sum(1 << bit for bit in (3, 4, 5, 6, 7, 8, 10, 11))
+FIRST_METADATA_VERSION_WITH_IDS: Final = 12
+FIRST_VERSION_WITH_SOFTWARE: Final = 3
+BROKER_ENDPOINTS: Final = 1
+CONTROLLER_ENDPOINTS: Final = 2
+
+
+def api_versions(
+    broker: "Broker", request: ApiVersionsRequest, context: "RequestContext"
+) -> ApiVersionsResponse:
+    if context.api_version >= FIRST_VERSION_WITH_SOFTWARE:
+        session = context.session
+        session.client_software_name = request.client_software_name
+        session.client_software_version = request.client_software_version
+        for text in (request.client_software_name, request.client_software_version):
+            if not _is_software_name(text):
+                return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+    return describe_versions(context.dispatcher.handlers, broker.image, context.api_version)
+
+
+def _is_software_name(name: str) -> bool:
+    """KIP-511: letters, digits, dots and dashes, with a letter or digit at both ends."""
+    return (
+        bool(name)
+        and name.isascii()
+        and name[0].isalnum()
+        and name[-1].isalnum()
+        and all(char.isalnum() or char in ".-" for char in name)
+    )
+
+
+def describe_cluster(
+    broker: "Broker", request: DescribeClusterRequest, context: "RequestContext"
+) -> DescribeClusterResponse:
+    wanted = CONTROLLER_ENDPOINTS if context.dispatcher.is_controller else BROKER_ENDPOINTS
+    if request.endpoint_type != wanted:
+        known = request.endpoint_type in (BROKER_ENDPOINTS, CONTROLLER_ENDPOINTS)
+        code = ErrorCode.MISMATCHED_ENDPOINT_TYPE if known else ErrorCode.UNSUPPORTED_ENDPOINT_TYPE
+        message = f"this listener serves endpoint type {wanted}, not {request.endpoint_type}"
+        raise ApiError(code, message)
+    response = DescribeClusterResponse(
+        endpoint_type=request.endpoint_type,
+        cluster_id=broker.cluster_id,
+        controller_id=broker.node_id,
+    )
+    listener = context.session.listener
+    if wanted == CONTROLLER_ENDPOINTS:
+        _add_controllers(broker, response, listener)
+        return response
+    for registration in broker.image.brokers.values():
+        endpoint = registration.endpoint(listener)
+        if endpoint is None or (registration.fenced and not request.include_fenced_brokers):
+            continue
+        response.brokers.append(
+            DescribeClusterBroker(
+                broker_id=registration.id,
+                host=endpoint.host,
+                port=endpoint.port,
+                rack=registration.rack,
+                is_fenced=registration.fenced,
+            )
+        )
+    if request.include_cluster_authorized_operations:
+        response.cluster_authorized_operations = CLUSTER_OPERATIONS
+    return response
+
+
+def _add_controllers(broker: "Broker", response: DescribeClusterResponse, listener: str) -> None:
+    for controller in broker.image.controllers.values():
+        for endpoint in controller.endpoints:
+            if endpoint.name == listener:
+                response.brokers.append(
+                    DescribeClusterBroker(
+                        broker_id=controller.id, host=endpoint.host, port=endpoint.port
+                    )
+                )
+
+
+def metadata(
+    broker: "Broker", request: MetadataRequest, context: "RequestContext"
+) -> MetadataResponse | Awaitable[MetadataResponse]:
+    version = context.api_version
+    if request.topics is None or (version == 0 and not request.topics):
+        topics = broker.image.topics_by_name
+        return _respond(broker, request, context, [_known(topics[name]) for name in sorted(topics)])
+
+    missing = []
+    for wanted in request.topics:
+        if version < FIRST_METADATA_VERSION_WITH_IDS and (
+            wanted.name is None or wanted.topic_id != NO_UUID
+        ):
+            message = f"Metadata version {version} asks for topics by name, not by id"
+            raise ApiError(ErrorCode.INVALID_REQUEST, message)
+        if wanted.name is not None and wanted.name not in broker.image.topics_by_name:
+            missing.append(wanted.name)
+    may_create = request.allow_auto_topic_creation and broker.config.auto_create_topics_enable
+    if missing and may_create:
+        return _create_and_answer(broker, request, context, missing)
+    return _answer(broker, request, context)
+
+
+async def _create_and_answer(
+    broker: "Broker", request: MetadataRequest, context: "RequestContext", missing: list[str]
+) -> MetadataResponse:
+    await broker.auto_create_topics(missing)
+    return _answer(broker, request, context)
+
+
+def _answer(
+    broker: "Broker", request: MetadataRequest, context: "RequestContext"
+) -> MetadataResponse:
+    image = broker.image
+    by_id = any(wanted.topic_id != NO_UUID for wanted in request.topics or [])
+    answers: dict[bytes | str, MetadataResponseTopic] = {}
+    for wanted in request.topics or []:
+        key: bytes | str
+        if by_id:
+            key = wanted.topic_id
+            topic = image.topics_by_id.get(wanted.topic_id)
+            unknown = ErrorCode.UNKNOWN_TOPIC_ID
+        else:
+            assert wanted.name is not None
+            key = wanted.name
+            topic = image.topics_by_name.get(wanted.name)
+            unknown = why_unknown(wanted.name)
+        if topic is not None:
+            answers[key] = _known(topic)
+        else:
+            answers[key] = MetadataResponseTopic(
+                error_code=unknown,
+                name=None if by_id else wanted.name,
+                topic_id=wanted.topic_id,
+                is_internal=wanted.name in INTERNAL_TOPICS,
+            )
+    return _respond(broker, request, context, list(answers.values()))
+
+
+def why_unknown(name: str) -> ErrorCode:
+    """A topic that is not there either could be, or could not."""
+    if topic_name_problem(name) is not None:
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _known(topic: TopicImage) -> MetadataResponseTopic:
+    return MetadataResponseTopic(
+        name=topic.name,
+        topic_id=topic.id,
+        is_internal=topic.name in INTERNAL_TOPICS,
+        partitions=[
+            _partition(index, topic.partitions[index]) for index in sorted(topic.partitions)
+        ],
+    )
+
+
+def _partition(index: int, registration: PartitionRegistration) -> MetadataResponsePartition:
+    has_leader = registration.leader >= 0
+    return MetadataResponsePartition(
+        error_code=0 if has_leader else ErrorCode.LEADER_NOT_AVAILABLE,
+        partition_index=index,
+        leader_id=registration.leader,
+        leader_epoch=registration.leader_epoch,
+        replica_nodes=list(registration.replicas),
+        isr_nodes=list(registration.isr),
+        offline_replicas=[] if has_leader else list(registration.replicas),
+    )
+
+
+def _respond(
+    broker: "Broker",
+    request: MetadataRequest,
+    context: "RequestContext",
+    topics: list[MetadataResponseTopic],
+) -> MetadataResponse:
+    response = MetadataResponse(
+        brokers=_alive_brokers(broker, context.session.listener),
+        cluster_id=broker.cluster_id,
+        controller_id=broker.node_id,
+        topics=topics,
+    )
+    if request.include_topic_authorized_operations:
+        for topic in topics:
+            topic.topic_authorized_operations = TOPIC_OPERATIONS
+    if request.include_cluster_authorized_operations and context.api_version <= 10:
+        response.cluster_authorized_operations = CLUSTER_OPERATIONS
+    return response
+
+
+def _alive_brokers(broker: "Broker", listener: str) -> list[MetadataResponseBroker]:
+    brokers = []
+    for registration in broker.image.brokers.values():
+        endpoint = registration.endpoint(listener)
+        if endpoint is not None and not registration.fenced:
+            brokers.append(
+                MetadataResponseBroker(
+                    node_id=registration.id,
+                    host=endpoint.host,
+                    port=endpoint.port,
+                    rack=registration.rack,
+                )
+            )
+    return brokers

@@ -1,0 +1,214 @@
+"""DescribeConfigs and ListConfigResources, and the changes that concern this broker alone."""
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from moldau.broker.dynamic_config import WHOLE_CLUSTER
+from moldau.config.definition import SettingType
+from moldau.config.describe import (
+    ConfigEntry,
+    ConfigSource,
+    ConfigSynonym,
+    describe_broker,
+    describe_cluster_default,
+    describe_topic,
+)
+from moldau.controller.topic_names import topic_name_problem
+from moldau.errors import ApiError, ErrorCode
+from moldau.metadata.image import (
+    BROKER_LOGGER_RESOURCE,
+    BROKER_RESOURCE,
+    CLIENT_METRICS_RESOURCE,
+    GROUP_RESOURCE,
+    TOPIC_RESOURCE,
+)
+from moldau.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+from moldau.protocol.messages.list_config_resources import (
+    ConfigResource,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+)
+
+if TYPE_CHECKING:
+    from moldau.broker.broker import Broker
+    from moldau.broker.dispatch import RequestContext
+
+ROOT_LOGGER: Final = "root"
+
+
+def describe(
+    broker: "Broker", request: DescribeConfigsRequest, context: "RequestContext"
+) -> DescribeConfigsResponse:
+    results = []
+    for resource in request.resources:
+        result = DescribeConfigsResult(
+            resource_type=resource.resource_type, resource_name=resource.resource_name
+        )
+        try:
+            entries = _entries(broker, resource)
+            result.configs = [_shown(each, request) for each in entries]
+        except ApiError as error:
+            result.error_code = error.code
+            result.error_message = error.message
+        results.append(result)
+    return DescribeConfigsResponse(results=results)
+
+
+def _entries(broker: "Broker", resource: DescribeConfigsResource) -> list[ConfigEntry]:
+    describers: dict[int, Callable[[Broker, str, list[str] | None], list[ConfigEntry]]] = {
+        TOPIC_RESOURCE: _topic,
+        BROKER_RESOURCE: _broker,
+        BROKER_LOGGER_RESOURCE: _loggers,
+        CLIENT_METRICS_RESOURCE: _client_metrics,
+        GROUP_RESOURCE: _group,
+    }
+    describer = describers.get(resource.resource_type)
+    if describer is None:
+        message = f"resource type {resource.resource_type} has no configs"
+        raise ApiError(ErrorCode.INVALID_REQUEST, message)
+    # An empty list of keys means all, as null does (KAFKA-9472).
+    return describer(broker, resource.resource_name, resource.configuration_keys or None)
+
+
+def _topic(broker: "Broker", name: str, keys: list[str] | None) -> list[ConfigEntry]:
+    problem = topic_name_problem(name)
+    if problem is not None:
+        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
+    if name not in broker.image.topics_by_name:
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    configs = broker.configs
+    return describe_topic(
+        configs.of(TOPIC_RESOURCE, name),
+        configs.static,
+        configs.per_broker(),
+        configs.cluster_wide(),
+        keys,
+    )
+
+
+def _broker(broker: "Broker", name: str, keys: list[str] | None) -> list[ConfigEntry]:
+    configs = broker.configs
+    if name == WHOLE_CLUSTER:
+        return describe_cluster_default(configs.cluster_wide(), keys)
+    _check_is_this_broker(broker, name)
+    return describe_broker(configs.static, configs.per_broker(), configs.cluster_wide(), keys)
+
+
+def _loggers(broker: "Broker", name: str, keys: list[str] | None) -> list[ConfigEntry]:
+    _check_is_this_broker(broker, name)
+    entries = []
+    for logger_name in [ROOT_LOGGER, *sorted(logging.Logger.manager.loggerDict)]:
+        if keys is not None and logger_name not in keys:
+            continue
+        logger = logging.getLogger(None if logger_name == ROOT_LOGGER else logger_name)
+        level = logging.getLevelName(logger.getEffectiveLevel())
+        source = ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG
+        synonyms = [ConfigSynonym(logger_name, level, source)]
+        type = int(SettingType.STRING)
+        entries.append(ConfigEntry(logger_name, level, False, source, False, synonyms, type, ""))
+    return entries
+
+
+def _client_metrics(broker: "Broker", name: str, keys: list[str] | None) -> list[ConfigEntry]:
+    if not name:
+        raise ApiError(ErrorCode.INVALID_REQUEST, "a client metrics subscription needs a name")
+    return _set_entries(
+        broker, CLIENT_METRICS_RESOURCE, name, ConfigSource.CLIENT_METRICS_CONFIG, keys
+    )
+
+
+def _group(broker: "Broker", name: str, keys: list[str] | None) -> list[ConfigEntry]:
+    if not name:
+        raise ApiError(ErrorCode.INVALID_REQUEST, "a group needs a name")
+    return _set_entries(broker, GROUP_RESOURCE, name, ConfigSource.GROUP_CONFIG, keys)
+
+
+def _set_entries(
+    broker: "Broker", resource_type: int, name: str, source: ConfigSource, keys: list[str] | None
+) -> list[ConfigEntry]:
+    """What was set on the resource, and nothing else."""
+    return [
+        ConfigEntry(
+            key,
+            value,
+            False,
+            source,
+            False,
+            [ConfigSynonym(key, value, source)],
+            int(SettingType.STRING),
+            "",
+        )
+        for key, value in sorted(broker.configs.of(resource_type, name).items())
+        if keys is None or key in keys
+    ]
+
+
+def _check_is_this_broker(broker: "Broker", name: str) -> None:
+    if name != str(broker.node_id):
+        message = (
+            f"broker {name!r} was asked of broker {broker.node_id}: send the request to "
+            "that broker, or leave the name empty for what holds for all"
+        )
+        raise ApiError(ErrorCode.INVALID_REQUEST, message)
+
+
+def _shown(entry: ConfigEntry, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:
+    synonyms = entry.synonyms if request.include_synonyms else []
+    return DescribeConfigsResourceResult(
+        name=entry.name,
+        value=entry.value,
+        read_only=entry.read_only,
+        config_source=entry.source,
+        is_sensitive=entry.sensitive,
+        synonyms=[
+            DescribeConfigsSynonym(name=each.name, value=each.value, source=each.source)
+            for each in synonyms
+        ],
+        config_type=entry.type,
+        documentation=entry.doc if request.include_documentation else None,
+    )
+
+
+def list_resources(
+    broker: "Broker", request: ListConfigResourcesRequest, context: "RequestContext"
+) -> ListConfigResourcesResponse:
+    supported: tuple[int, ...] = (
+        GROUP_RESOURCE,
+        CLIENT_METRICS_RESOURCE,
+        BROKER_LOGGER_RESOURCE,
+        BROKER_RESOURCE,
+        TOPIC_RESOURCE,
+    )
+    if context.api_version == 0:
+        supported = (CLIENT_METRICS_RESOURCE,)
+    types = request.resource_types or supported
+    if not set(types) <= set(supported):
+        message = f"resource types {types}: version {context.api_version} knows {supported}"
+        raise ApiError(ErrorCode.UNSUPPORTED_VERSION, message)
+    image = broker.image
+    names: dict[int, list[str]] = {
+        GROUP_RESOURCE: [],
+        CLIENT_METRICS_RESOURCE: [],
+        BROKER_LOGGER_RESOURCE: [str(each) for each in image.brokers],
+        BROKER_RESOURCE: [str(each) for each in image.brokers],
+        TOPIC_RESOURCE: list(image.topics_by_name),
+    }
+    for resource_type, name in image.configs:
+        if resource_type in (GROUP_RESOURCE, CLIENT_METRICS_RESOURCE):
+            names[resource_type].append(name)
+    return ListConfigResourcesResponse(
+        config_resources=[
+            ConfigResource(resource_name=name, resource_type=resource_type)
+            for resource_type in supported
+            if resource_type in types
+            for name in names[resource_type]
+        ]
+    )

@@ -1,0 +1,135 @@
+"""ListOffsets and OffsetForLeaderEpoch: from a time, or an epoch, to an offset."""
+
+from typing import TYPE_CHECKING, Final
+
+from moldau.broker.partition import Partition
+from moldau.errors import ApiError, ErrorCode
+from moldau.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from moldau.protocol.messages.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopicResult,
+)
+
+if TYPE_CHECKING:
+    from moldau.broker.broker import Broker
+    from moldau.broker.dispatch import RequestContext
+
+# Times that are not times (KIP-79, 734, 405, 1005, 1023), and the first version that knows each.
+LATEST: Final = -1
+EARLIEST: Final = -2
+MAX_TIMESTAMP: Final = -3
+EARLIEST_LOCAL: Final = -4
+LATEST_TIERED: Final = -5
+EARLIEST_PENDING_UPLOAD: Final = -6
+FIRST_VERSION: Final = {
+    MAX_TIMESTAMP: 7,
+    EARLIEST_LOCAL: 8,
+    LATEST_TIERED: 9,
+    EARLIEST_PENDING_UPLOAD: 11,
+}
+FIRST_VERSION_WITH_EPOCHS: Final = 4
+READ_COMMITTED: Final = 1
+UNKNOWN: Final = -1
+
+
+def handle(
+    broker: "Broker", request: ListOffsetsRequest, context: "RequestContext"
+) -> ListOffsetsResponse:
+    seen: set[tuple[str, int]] = set()
+    twice: set[tuple[str, int]] = set()
+    for topic in request.topics:
+        for wanted in topic.partitions:
+            key = (topic.name, wanted.partition_index)
+            (twice if key in seen else seen).add(key)
+
+    topics = []
+    for topic in request.topics:
+        results = []
+        for wanted in topic.partitions:
+            try:
+                if (topic.name, wanted.partition_index) in twice:
+                    raise ApiError(ErrorCode.INVALID_REQUEST)
+                result = _list_one(broker, topic.name, wanted, request, context.api_version)
+            except ApiError as error:
+                result = ListOffsetsPartitionResponse(
+                    partition_index=wanted.partition_index, error_code=error.code
+                )
+            results.append(result)
+        topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=results))
+    return ListOffsetsResponse(topics=topics)
+
+
+def _list_one(
+    broker: "Broker",
+    topic: str,
+    wanted: ListOffsetsPartition,
+    request: ListOffsetsRequest,
+    version: int,
+) -> ListOffsetsPartitionResponse:
+    if wanted.timestamp < EARLIEST_PENDING_UPLOAD or version < FIRST_VERSION.get(
+        wanted.timestamp, 0
+    ):
+        message = f"timestamp {wanted.timestamp} means nothing in ListOffsets version {version}"
+        raise ApiError(ErrorCode.UNSUPPORTED_VERSION, message)
+    partition = broker.replicas.partition(topic, wanted.partition_index)
+    partition.check_leader(wanted.current_leader_epoch)
+    timestamp, offset, epoch = _find(partition, wanted.timestamp, request.isolation_level)
+    return ListOffsetsPartitionResponse(
+        partition_index=wanted.partition_index,
+        timestamp=timestamp,
+        offset=offset,
+        leader_epoch=epoch if version >= FIRST_VERSION_WITH_EPOCHS else UNKNOWN,
+    )
+
+
+def _find(partition: Partition, timestamp: int, isolation_level: int) -> tuple[int, int, int]:
+    """The (timestamp, offset, leader epoch) that answers; -1 where there is none."""
+    log = partition.log
+    readable = log.last_stable_offset if isolation_level == READ_COMMITTED else log.high_watermark
+    if timestamp == LATEST:
+        return UNKNOWN, readable, partition.leader_epoch
+    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+        start = log.log_start_offset
+        epoch = log.leader_epochs.epoch_for_offset(start)
+        return UNKNOWN, start, UNKNOWN if epoch is None else epoch
+    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        return UNKNOWN, UNKNOWN, UNKNOWN
+    found = (
+        log.max_timestamp() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
+    )
+    if found is None or found.offset >= readable:
+        return UNKNOWN, UNKNOWN, UNKNOWN
+    return found.timestamp, found.offset, found.leader_epoch
+
+
+def handle_leader_epoch(
+    broker: "Broker", request: OffsetForLeaderEpochRequest, context: "RequestContext"
+) -> OffsetForLeaderEpochResponse:
+    return OffsetForLeaderEpochResponse(
+        topics=[
+            OffsetForLeaderTopicResult(
+                topic=topic.topic,
+                partitions=[_end_of_epoch(broker, topic.topic, each) for each in topic.partitions],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _end_of_epoch(broker: "Broker", topic: str, wanted: OffsetForLeaderPartition) -> EpochEndOffset:
+    try:
+        partition = broker.replicas.partition(topic, wanted.partition)
+        partition.check_leader(wanted.current_leader_epoch)
+    except ApiError as error:
+        return EpochEndOffset(partition=wanted.partition, error_code=error.code)
+    epoch, end_offset = partition.log.end_offset_for_epoch(wanted.leader_epoch)
+    return EpochEndOffset(partition=wanted.partition, leader_epoch=epoch, end_offset=end_offset)

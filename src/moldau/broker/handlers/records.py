@@ -1,0 +1,98 @@
+"""DeleteRecords and DescribeProducers: looking at, and trimming, the logs led here."""
+
+from typing import TYPE_CHECKING, Final
+
+from moldau.broker.partition import Partition
+from moldau.controller.topic_names import topic_name_problem
+from moldau.errors import ApiError, ErrorCode
+from moldau.protocol.messages.delete_records import (
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+from moldau.protocol.messages.describe_producers import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    PartitionResponse,
+    ProducerState,
+    TopicResponse,
+)
+
+if TYPE_CHECKING:
+    from moldau.broker.broker import Broker
+    from moldau.broker.dispatch import RequestContext
+
+NO_LOW_WATERMARK: Final = -1
+
+
+def delete_records(
+    broker: "Broker", request: DeleteRecordsRequest, context: "RequestContext"
+) -> DeleteRecordsResponse:
+    topics = []
+    for topic in request.topics:
+        results = []
+        for wanted in topic.partitions:
+            result = DeleteRecordsPartitionResult(partition_index=wanted.partition_index)
+            try:
+                partition = broker.replicas.partition(topic.name, wanted.partition_index)
+                result.low_watermark = _delete_before(partition, wanted.offset)
+            except ApiError as error:
+                result.low_watermark = NO_LOW_WATERMARK
+                result.error_code = error.code
+            results.append(result)
+        topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=results))
+    return DeleteRecordsResponse(topics=topics)
+
+
+def _delete_before(partition: Partition, offset: int) -> int:
+    """Move the log's start to ``offset`` (-1: the high watermark); gives the first offset now."""
+    partition.check_leader(-1)
+    log = partition.log
+    if "delete" not in log.config.cleanup_policy:
+        message = f"{partition.topic_partition} is compacted only: its records cannot be deleted"
+        raise ApiError(ErrorCode.POLICY_VIOLATION, message)
+    return log.delete_records_before(offset)
+
+
+def describe_producers(
+    broker: "Broker", request: DescribeProducersRequest, context: "RequestContext"
+) -> DescribeProducersResponse:
+    return DescribeProducersResponse(
+        topics=[
+            TopicResponse(
+                name=topic.name,
+                partitions=[
+                    _producers_of(broker, topic.name, index) for index in topic.partition_indexes
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _producers_of(broker: "Broker", topic: str, index: int) -> PartitionResponse:
+    try:
+        problem = topic_name_problem(topic)
+        if problem is not None:
+            raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
+        partition = broker.replicas.partition(topic, index)
+        partition.check_leader(-1)
+    except ApiError as error:
+        return PartitionResponse(
+            partition_index=index, error_code=error.code, error_message=error.message
+        )
+    return PartitionResponse(
+        partition_index=index,
+        active_producers=[
+            ProducerState(
+                producer_id=each.producer_id,
+                producer_epoch=each.epoch,
+                last_sequence=each.last_sequence,
+                last_timestamp=each.last_timestamp,
+                coordinator_epoch=each.coordinator_epoch,
+                current_txn_start_offset=each.txn_first_offset,
+            )
+            for each in partition.log.producers.active_producers()
+        ],
+    )

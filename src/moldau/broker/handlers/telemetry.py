@@ -1,0 +1,59 @@
+"""Client metrics (KIP-714), as a broker without a receiver answers them.
+
+Such a broker does not offer these APIs, but a client that asks all the same is told
+that nothing is wanted of it, and what it pushes is dropped.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from moldau.errors import ErrorCode
+from moldau.ids import NO_UUID, new_uuid
+from moldau.protocol.messages.get_telemetry_subscriptions import (
+    GetTelemetrySubscriptionsRequest,
+    GetTelemetrySubscriptionsResponse,
+)
+from moldau.protocol.messages.push_telemetry import PushTelemetryRequest, PushTelemetryResponse
+from moldau.record.checksum import crc32c
+
+if TYPE_CHECKING:
+    from moldau.broker.broker import Broker
+    from moldau.broker.dispatch import RequestContext
+
+# zstd, lz4, gzip, snappy: in the order of preference.
+COMPRESSION_TYPES: Final = (4, 3, 1, 2)
+PUSH_INTERVAL_MS: Final = 300_000
+
+
+def get_subscriptions(
+    broker: "Broker", request: GetTelemetrySubscriptionsRequest, context: "RequestContext"
+) -> GetTelemetrySubscriptionsResponse:
+    instance_id = request.client_instance_id
+    if instance_id == NO_UUID:
+        instance_id = new_uuid(broker.rng)
+    return GetTelemetrySubscriptionsResponse(
+        client_instance_id=instance_id,
+        subscription_id=_subscription_id(instance_id),
+        accepted_compression_types=list(COMPRESSION_TYPES),
+        push_interval_ms=PUSH_INTERVAL_MS,
+        telemetry_max_bytes=broker.config.telemetry_max_bytes,
+        delta_temporality=True,
+        requested_metrics=[],
+    )
+
+
+def push(
+    broker: "Broker", request: PushTelemetryRequest, context: "RequestContext"
+) -> PushTelemetryResponse:
+    response = PushTelemetryResponse()
+    if request.client_instance_id == NO_UUID:
+        response.error_code = ErrorCode.INVALID_REQUEST
+    elif request.subscription_id != _subscription_id(request.client_instance_id):
+        response.error_code = ErrorCode.UNKNOWN_SUBSCRIPTION_ID
+    elif len(request.metrics) > broker.config.telemetry_max_bytes:
+        response.error_code = ErrorCode.TELEMETRY_TOO_LARGE
+    return response
+
+
+def _subscription_id(instance_id: bytes) -> int:
+    """The same for a client on every broker, for as long as nothing is subscribed to."""
+    return crc32c(instance_id) & 0x7FFFFFFF

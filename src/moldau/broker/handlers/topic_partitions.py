@@ -1,0 +1,99 @@
+"""DescribeTopicPartitions: topics in pages, for clusters with very many (KIP-966)."""
+
+from typing import TYPE_CHECKING
+
+from moldau.broker.handlers.cluster import TOPIC_OPERATIONS, why_unknown
+from moldau.errors import ApiError, ErrorCode
+from moldau.ids import INTERNAL_TOPICS
+from moldau.metadata.image import TopicImage
+from moldau.metadata.registrations import PartitionRegistration
+from moldau.protocol.messages.describe_topic_partitions import (
+    Cursor,
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+)
+
+if TYPE_CHECKING:
+    from moldau.broker.broker import Broker
+    from moldau.broker.dispatch import RequestContext
+
+
+def handle(
+    broker: "Broker", request: DescribeTopicPartitionsRequest, context: "RequestContext"
+) -> DescribeTopicPartitionsResponse:
+    wants_all = not request.topics
+    names = broker.image.topics_by_name if wants_all else [each.name for each in request.topics]
+    cursor = request.cursor
+    first = cursor.topic_name if cursor is not None else ""
+    pages = sorted({name for name in names if name >= first})
+    if cursor is not None:
+        _check_cursor(cursor, wants_all, pages)
+
+    limit = min(broker.config.max_request_partition_size_limit, request.response_partition_limit)
+    remaining = max(1, limit)
+    response = DescribeTopicPartitionsResponse()
+    for name in pages:
+        if remaining == 0:
+            response.next_cursor = Cursor(topic_name=name, partition_index=0)
+            break
+        topic = broker.image.topics_by_name.get(name)
+        if topic is None:
+            if not wants_all:
+                response.topics.append(_unknown(name))
+            continue
+        start = cursor.partition_index if cursor is not None and name == first else 0
+        indexes = [index for index in sorted(topic.partitions) if index >= start]
+        response.topics.append(_described(topic, indexes[:remaining]))
+        if len(indexes) > remaining:
+            next_index = indexes[remaining]
+            response.next_cursor = Cursor(topic_name=name, partition_index=next_index)
+            break
+        remaining -= len(indexes)
+    return response
+
+
+def _check_cursor(cursor: Cursor, wants_all: bool, pages: list[str]) -> None:
+    if not wants_all and cursor.topic_name not in pages:
+        message = f"the cursor's topic {cursor.topic_name} is not among the topics asked for"
+        raise ApiError(ErrorCode.INVALID_REQUEST, message)
+    if cursor.partition_index < 0:
+        message = f"the cursor's partition {cursor.partition_index} must be at least 0"
+        raise ApiError(ErrorCode.INVALID_REQUEST, message)
+
+
+def _described(topic: TopicImage, indexes: list[int]) -> DescribeTopicPartitionsResponseTopic:
+    return DescribeTopicPartitionsResponseTopic(
+        name=topic.name,
+        topic_id=topic.id,
+        is_internal=topic.name in INTERNAL_TOPICS,
+        partitions=[_partition(index, topic.partitions[index]) for index in indexes],
+        topic_authorized_operations=TOPIC_OPERATIONS,
+    )
+
+
+def _partition(
+    index: int, registration: PartitionRegistration
+) -> DescribeTopicPartitionsResponsePartition:
+    has_leader = registration.leader >= 0
+    return DescribeTopicPartitionsResponsePartition(
+        error_code=0 if has_leader else ErrorCode.LEADER_NOT_AVAILABLE,
+        partition_index=index,
+        leader_id=registration.leader,
+        leader_epoch=registration.leader_epoch,
+        replica_nodes=list(registration.replicas),
+        isr_nodes=list(registration.isr),
+        eligible_leader_replicas=list(registration.elr),
+        last_known_elr=list(registration.last_known_elr),
+        offline_replicas=[] if has_leader else list(registration.replicas),
+    )
+
+
+def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
+    return DescribeTopicPartitionsResponseTopic(
+        error_code=why_unknown(name),
+        name=name,
+        is_internal=name in INTERNAL_TOPICS,
+        topic_authorized_operations=TOPIC_OPERATIONS,
+    )

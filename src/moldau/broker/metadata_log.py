@@ -1,0 +1,402 @@
+"""The metadata log of a node: what the controller decides, made durable and made known.
+
+One partition, ``__cluster_metadata-0``, holds every change of the cluster's state, and
+``quorum-state`` next to it who leads the quorum that writes it. This module drives the two
+pure parts with the disk: the raft node says when to persist, append and commit; the
+controller says what.
+
+The way of a change: ``append`` writes the records at the end of the log and lets the
+controller see them at once; a flush, shared by everybody who appended meanwhile, makes
+them durable; the raft node then declares them committed; the image that follows from them
+is published to the listeners; and only then does the caller hear that it is done.
+
+Rules this module keeps:
+
+* Nothing is published or acknowledged before it is on the device.
+* Images are published in the order of the log, each with the delta that leads to it.
+* Records that belong together but do not fit one batch go into a metadata transaction.
+* After a failed flush nobody knows what the device holds: no change is taken until the
+  node has been restarted.
+"""
+
+import asyncio
+import logging
+import random
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from moldau.broker.format import FormatError, metadata_log_dir, read_directories
+from moldau.broker.metadata_snapshot import batches_of, encode_kraft_version
+from moldau.broker.quorum_store import QuorumStore
+from moldau.broker.registration import (
+    broker_registration,
+    controller_registration,
+    previous_broker_epoch,
+)
+from moldau.clock import Clock
+from moldau.config.broker import BrokerConfig
+from moldau.config.listeners import Listener
+from moldau.controller.controller import Controller
+from moldau.errors import ApiError, ErrorCode
+from moldau.ids import new_uuid
+from moldau.metadata.delta import MetadataDelta
+from moldau.metadata.features import METADATA_3_6_IV1, METADATA_3_7_IV0
+from moldau.metadata.image import MetadataImage
+from moldau.protocol.message import Message
+from moldau.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
+from moldau.protocol.records.client_data import LeaderChangeMessage
+from moldau.protocol.records.client_data import Voter as VoterId
+from moldau.protocol.records.metadata import (
+    AbortTransactionRecord,
+    BeginTransactionRecord,
+    EndTransactionRecord,
+)
+from moldau.raft.node import (
+    AppendLeaderChange,
+    Committed,
+    Effect,
+    LogEnd,
+    LogFlushed,
+    Persist,
+    RaftNode,
+)
+from moldau.raft.voters import Voter, VoterEndpoint, VoterSet
+from moldau.record.control import ControlType, control_batch
+from moldau.storage.disk import Disk
+from moldau.storage.log_context import Executor
+from moldau.storage.producer_state import AppendOrigin
+
+logger = logging.getLogger(__name__)
+
+# Kafka's controller writes no larger batches; a request may not ask for more anyway.
+MAX_RECORDS_PER_BATCH: Final = 10_000
+
+MetadataListener = Callable[[MetadataImage, MetadataDelta], None]
+
+
+class MetadataLog:
+    """The metadata of one node. Everything here belongs to one event loop."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        disk: Disk,
+        clock: Clock,
+        rng: random.Random,
+        executor: Executor | None = None,
+    ) -> None:
+        """Without an executor, flushes and snapshots run where they are asked for."""
+        self._config = config
+        self._disk = disk
+        self._clock = clock
+        self._rng = rng
+        self._executor = executor
+        self._listeners: list[MetadataListener] = []
+        self._unpublished: deque[tuple[MetadataImage, MetadataDelta]] = deque()
+        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._is_flushing = False
+        self._failure: ApiError | None = None
+        self._bytes_since_snapshot = 0
+        self.broker_epoch = -1
+
+    # Start and stop
+
+    def load(self) -> None:
+        """Read the newest snapshot and the log after it; ``image`` is there afterwards.
+
+        Raises:
+            FormatError, CorruptSnapshot, MetadataError: with the reason and the remedy.
+        """
+        path = metadata_log_dir(self._config)
+        properties = read_directories([path], self._disk)[path]
+        if properties is None or properties.cluster_id is None:
+            raise FormatError(f"{path} is not formatted: run `moldau storage format`")
+        self.cluster_id = properties.cluster_id
+        self._directory_id = properties.directory_id or new_uuid(self._rng)
+        self.controller = Controller(self._config.node_id, self.cluster_id, self._config, self._rng)
+        self._previous_broker_epoch = previous_broker_epoch(self._config, self._disk)
+        self._store = QuorumStore(self._config, self._disk, self._clock, self._rng, self._executor)
+        state = self.controller.state
+        self._store.load(state)
+        # One voter needs nobody's consent: what its disk holds is committed.
+        self.image, _ = state.take()
+        self._raft = self._new_raft_node()
+
+    def _new_raft_node(self) -> RaftNode:
+        config = self._config
+        voters = self._store.voters
+        if not voters.is_only_voter(config.node_id):
+            ids = ", ".join(map(str, voters.ids)) or "nobody"
+            raise FormatError(
+                f"the voters of the metadata quorum are {ids}; node {config.node_id} can only "
+                "work as the one voter of its own quorum"
+            )
+        log = self._store.log
+        return RaftNode(
+            config.node_id,
+            voters,
+            self._store.read_state(),
+            LogEnd(log.leader_epochs.latest_epoch or 0, log.log_end_offset),
+            self._rng,
+            config.controller_quorum_election_timeout_ms,
+        )
+
+    async def start(self, advertised: Sequence[Listener], controllers: Sequence[Listener]) -> None:
+        """Become the active controller, and register this node with it.
+
+        ``advertised`` is where clients find the broker, ``controllers`` where other
+        controllers would find this one.
+        """
+        self._controllers = controllers
+        self._perform(self._raft.start(self._clock.now_ms()))
+        self._write(self.controller.activate(self._store.read_bootstrap()))
+        self._register(advertised, controllers)
+        await self._flushed()
+        logger.info(
+            "cluster %s at metadata.version %d: epoch %d, %d topics",
+            self.cluster_id,
+            self.image.metadata_version,
+            self._raft.leader_epoch,
+            len(self.image.topics_by_name),
+        )
+
+    def _register(self, advertised: Sequence[Listener], controllers: Sequence[Listener]) -> None:
+        config = self._config
+        controller = self.controller
+        incarnation_id = new_uuid(self._rng)
+        while incarnation_id in self._former_incarnations():
+            incarnation_id = new_uuid(self._rng)
+        if self.controller.image.metadata_version >= METADATA_3_7_IV0:
+            introduction = controller_registration(config.node_id, incarnation_id, controllers)
+            self._write(controller.register_controller(introduction).records)
+        if not config.is_broker:
+            return
+        request = broker_registration(
+            config,
+            self.cluster_id,
+            incarnation_id,
+            advertised,
+            self._store.directory_ids(),
+            self._previous_broker_epoch,
+        )
+        outcome = controller.register_broker(request, self._store.log.log_end_offset)
+        self._write(outcome.records)
+        self.broker_epoch = outcome.response.broker_epoch
+        self._heartbeat()
+        self._write(controller.mark_recovered(config.node_id))
+
+    def _former_incarnations(self) -> list[bytes]:
+        image = self.controller.image
+        nodes = [*image.brokers.values(), *image.controllers.values()]
+        return [node.incarnation_id for node in nodes]
+
+    def _heartbeat(self, *, want_shut_down: bool = False) -> None:
+        """What a broker elsewhere would send over the network."""
+        request = BrokerHeartbeatRequest(
+            broker_id=self._config.node_id,
+            broker_epoch=self.broker_epoch,
+            current_metadata_offset=self._store.log.log_end_offset,
+            want_shut_down=want_shut_down,
+            cordoned_log_dirs=[],
+        )
+        self._write(self.controller.broker_heartbeat(request).records)
+
+    async def stop(self) -> None:
+        """Give up all leaderships, so that the next start is known to be a clean one."""
+        if self._failure is None:
+            if self.broker_epoch >= 0:
+                self._heartbeat(want_shut_down=True)
+                self._heartbeat(want_shut_down=True)
+            await self._flushed()
+        self._store.log.close()
+
+    # Changes
+
+    def add_listener(self, listener: MetadataListener) -> None:
+        """Call ``listener(image, delta)`` for every change from now on, in order."""
+        self._listeners.append(listener)
+
+    async def append(self, records: Sequence[Message]) -> MetadataImage:
+        """Commit the records; returns the image once it has been published.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR; nothing was changed if the disk is full, and
+                nothing will be until a restart if it failed.
+        """
+        self._write(records)
+        await self._flushed()
+        return self.image
+
+    def _write(self, records: Sequence[Message]) -> None:
+        """Put records at the end of the log, and let the controller see them."""
+        if self._failure is not None:
+            raise self._failure
+        if not records:
+            return
+        if self.controller.state.transaction_offset >= 0:
+            # Left over from an append that failed half-way.
+            records = [AbortTransactionRecord(reason="Append failed"), *records]
+        batches = self._batches(records)
+        if len(batches) > 1 and self.controller.image.metadata_version >= METADATA_3_6_IV1:
+            begin = BeginTransactionRecord(name="Large change")
+            batches = self._batches([begin, *records, EndTransactionRecord()])
+        for batch, contents in batches:
+            now_ms = self._clock.now_ms()
+            offset = self._append_batch(batch, now_ms)
+            published = self.controller.replay(offset, self._raft.leader_epoch, now_ms, contents)
+            self._unpublished.append(published)
+
+    def _batches(self, records: Sequence[Message]) -> list[tuple[bytes, Sequence[Message]]]:
+        return batches_of(
+            records,
+            metadata_version=self.controller.image.metadata_version,
+            base_offset=self._store.log.log_end_offset,
+            epoch=self._raft.leader_epoch,
+            timestamp_ms=self._clock.now_ms(),
+            max_records=MAX_RECORDS_PER_BATCH,
+        )
+
+    def _append_batch(self, batch: bytes, now_ms: int) -> int:
+        info = self._store.log.append_as_leader(
+            batch, self._raft.leader_epoch, now_ms, origin=AppendOrigin.RAFT_LEADER
+        )
+        self._raft.appended(info.last_offset + 1)
+        self._bytes_since_snapshot += len(batch)
+        return info.first_offset
+
+    def _perform(self, effects: Sequence[Effect]) -> None:
+        for effect in effects:
+            if isinstance(effect, Persist):
+                self._store.write_state(effect.state)
+            elif isinstance(effect, AppendLeaderChange):
+                self._append_leader_change(effect)
+            elif isinstance(effect, Committed):
+                self._store.log.update_high_watermark(effect.high_watermark)
+                self._publish(effect.high_watermark)
+            else:
+                raise AssertionError(f"a quorum of one has nobody to send {effect} to")
+
+    def _append_leader_change(self, effect: AppendLeaderChange) -> None:
+        """Open the epoch; a dynamic quorum's first leader writes the voters down, too."""
+        node_id = self._config.node_id
+        message = LeaderChangeMessage(
+            version=0,
+            leader_id=node_id,
+            voters=[VoterId(voter_id=voter) for voter in self._raft.voters.ids],
+            granting_voters=[VoterId(voter_id=voter) for voter in effect.granting_voters],
+        )
+        records = [(int(ControlType.LEADER_CHANGE), message.encode(0))]
+        voters = self._with_own_endpoints(self._raft.voters)
+        store = self._store
+        if store.kraft_version > 0 and (not store.has_voters_in_log or voters != store.voters):
+            version = encode_kraft_version(store.kraft_version)
+            records.append((int(ControlType.KRAFT_VERSION), version))
+            records.append((int(ControlType.KRAFT_VOTERS), voters.to_record().encode(0)))
+            self._raft.voters = store.voters = voters
+            store.has_voters_in_log = True
+        now_ms = self._clock.now_ms()
+        end_offset = store.log.log_end_offset
+        batch = control_batch(
+            records, now_ms, base_offset=end_offset, leader_epoch=effect.leader_epoch
+        )
+        self._append_batch(batch, now_ms)
+        last_offset = store.log.log_end_offset - 1
+        self.controller.state.replay_control(last_offset, effect.leader_epoch, now_ms)
+
+    def _with_own_endpoints(self, voters: VoterSet) -> VoterSet:
+        endpoints = tuple(
+            VoterEndpoint(each.name, each.host, each.port) for each in self._controllers
+        )
+        own = voters.voters[self._config.node_id]
+        if not endpoints or endpoints == own.endpoints:
+            return voters
+        return voters.with_voter(Voter(own.id, own.directory_id, endpoints))
+
+    # Flushing: one at a time, for everybody who waits
+
+    async def _flushed(self) -> None:
+        """Wait until the log as it is now is committed and published."""
+        end_offset = self._store.log.log_end_offset
+        if end_offset <= self._raft.high_watermark:
+            return
+        if self._failure is not None:
+            raise self._failure
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
+        self._waiting.append((end_offset, done))
+        if not self._is_flushing:
+            self._is_flushing = True
+            # Not now: other handlers of this turn of the loop may have something to add.
+            loop.call_soon(self._flush)
+        await done
+
+    def _flush(self) -> None:
+        log = self._store.log
+        end_offset = log.log_end_offset
+        try:
+            pending = log.flush_in_background()
+        except ApiError as error:
+            self._on_failure(error)
+            return
+        except OSError as error:
+            self._on_failure(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)))
+            return
+        if pending is None:
+            self._on_flushed(end_offset)
+            return
+        waited: asyncio.Future[object] = asyncio.wrap_future(pending)  # type: ignore[arg-type]
+        waited.add_done_callback(lambda future: self._on_flush_done(end_offset, future))
+
+    def _on_flush_done(self, end_offset: int, future: "asyncio.Future[object]") -> None:
+        error = None if future.cancelled() else future.exception()
+        if error is None and not future.cancelled():
+            self._on_flushed(end_offset)
+        elif isinstance(error, ApiError):
+            self._on_failure(error)
+        else:
+            self._on_failure(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"flush failed: {error}"))
+
+    def _on_flushed(self, end_offset: int) -> None:
+        self._perform(self._raft.step(LogFlushed(end_offset), self._clock.now_ms()))
+        while self._waiting and self._waiting[0][0] <= end_offset:
+            _, done = self._waiting.popleft()
+            if not done.done():
+                done.set_result(None)
+        if self._waiting:
+            self._flush()
+        else:
+            self._is_flushing = False
+        if (
+            self._bytes_since_snapshot
+            >= self._config.metadata_log_max_record_bytes_between_snapshots
+        ):
+            self.maybe_snapshot()
+
+    def _on_failure(self, error: ApiError) -> None:
+        logger.critical("metadata can no longer be changed: %s", error)
+        self._failure = error
+        while self._waiting:
+            _, done = self._waiting.popleft()
+            if not done.done():
+                done.set_exception(error)
+
+    def _publish(self, high_watermark: int) -> None:
+        while self._unpublished and self._unpublished[0][0].offset < high_watermark:
+            image, delta = self._unpublished.popleft()
+            self.image = image
+            for listener in self._listeners:
+                try:
+                    listener(image, delta)
+                except Exception:
+                    logger.exception("a listener failed on the metadata of offset %d", image.offset)
+
+    # Snapshots
+
+    def maybe_snapshot(self) -> None:
+        """Write a snapshot if anything was committed since the last, and drop what it replaces."""
+        image = self.image
+        if self.controller.state.transaction_offset >= 0 or self._bytes_since_snapshot == 0:
+            return
+        self._bytes_since_snapshot = 0
+        self._store.write_snapshot(image)

@@ -1,0 +1,233 @@
+"""A whole node: puts the parts together, starts them in order, stops them in reverse.
+
+Start: lock and read the data directories, replay the metadata, load the logs, open the
+listeners, register with the controller, and only then answer. A directory that nobody
+formatted is formatted on the way.
+
+Stop: no new connections, finish what is under way, flush every log, leave the marker
+that says so. After kill -9 there is no marker, and the next start looks at every
+segment that was not flushed.
+"""
+
+import asyncio
+import contextlib
+import functools
+import gc
+import logging
+import random
+import signal
+import sys
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+
+from moldau.broker.apis import BROKER_HANDLERS, CONTROLLER_HANDLERS
+from moldau.broker.background import Background
+from moldau.broker.broker import Broker
+from moldau.broker.dispatch import Dispatcher
+from moldau.broker.format import format_if_empty
+from moldau.broker.metadata_log import MetadataLog
+from moldau.clock import Clock, SystemClock
+from moldau.config.broker import BrokerConfig
+from moldau.config.listeners import Listener
+from moldau.network.limits import ServerLimits
+from moldau.network.server import Server
+from moldau.storage.disk import Disk, RealDisk
+from moldau.storage.log_manager import LogManager
+
+logger = logging.getLogger(__name__)
+
+STOP_GRACE_S = 30.0
+DELETED_FILES_CHECK_MS = 5_000
+PRODUCER_EXPIRY_CHECK_MS = 600_000
+
+
+class Node:
+    """One process of a cluster. Time, dice and disk come in from outside."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        *,
+        clock: Clock | None = None,
+        disk: Disk | None = None,
+        rng: random.Random | None = None,
+        executor: Executor | None = None,
+        make_server: Callable[..., Server] = Server,
+    ) -> None:
+        """``make_server`` is where a simulated network comes in."""
+        self.config = config
+        self._clock = clock or SystemClock()
+        self._disk = disk or RealDisk()
+        self._rng = rng or random.Random()
+        self._executor = executor or ThreadPoolExecutor(
+            config.num_recovery_threads_per_data_dir, thread_name_prefix="moldau-disk"
+        )
+        self._background = Background()
+        self._make_server = make_server
+        self.servers: list[Server] = []
+        self.ports: dict[str, int] = {}
+
+    async def start(self) -> None:
+        """Return when the first request can be answered.
+
+        Raises:
+            ConfigError, FormatError, ListenError: with what is wrong and the remedy.
+        """
+        config = self.config
+        format_if_empty(config, self._disk, self._rng)
+        self._loop = asyncio.get_running_loop()
+        self.logs = LogManager(
+            config.log_dirs,
+            disk=self._disk,
+            clock=self._clock,
+            rng=self._rng,
+            executor=self._executor,
+            producer_expiration_ms=config.producer_id_expiration_ms,
+            wake=self._handle_disk_failures,
+        )
+        self.logs.open_directories()
+        self.metadata = MetadataLog(config, self._disk, self._clock, self._rng, self._executor)
+        self.metadata.load()
+        self.broker = Broker(config, self._clock, self._rng, self._disk, self.logs, self.metadata)
+        image = self.metadata.image
+        self.broker.configs.follow(image)
+        is_stray = functools.partial(self.broker.replicas.is_stray, image)
+        self.logs.load(self.broker.configs.topic, is_stray)
+
+        await self._bind()
+        await self.metadata.start(self._advertised(), self._controller_endpoints())
+        self.broker.start()
+        self._start_background()
+        for server in self.servers:
+            server.accept()
+        # What lives now lives for ever: the collector need not look at it again.
+        gc.collect()
+        gc.freeze()
+
+    async def stop(self) -> None:
+        """Leave the directories so that the next start has nothing to recover."""
+        self._background.stop()
+        await asyncio.gather(*(server.stop(STOP_GRACE_S) for server in self.servers))
+        await self.metadata.stop()
+        self.logs.shutdown(self.metadata.broker_epoch)
+        self._executor.shutdown()
+
+    def _snapshot_metadata(self, now_ms: int) -> None:
+        self.metadata.maybe_snapshot()
+
+    def _handle_disk_failures(self) -> None:
+        """Called from whichever thread met the failure."""
+        self._loop.call_soon_threadsafe(self.logs.handle_failures)
+
+    async def _bind(self) -> None:
+        config = self.config
+        controllers = set(config.controller_listeners)
+        clients = [each for each in config.listeners if each not in controllers]
+        limits = server_limits(config)
+        roles = (
+            (clients, Dispatcher(self.broker, BROKER_HANDLERS)),
+            (
+                config.controller_listeners,
+                Dispatcher(self.broker, CONTROLLER_HANDLERS, is_controller=True),
+            ),
+        )
+        for listeners, dispatcher in roles:
+            if listeners:
+                network = logging.getLogger("moldau.network")
+                server = self._make_server(listeners, dispatcher, limits, network)
+                await server.bind()
+                self.servers.append(server)
+                self.ports.update(server.ports)
+
+    def _advertised(self) -> list[Listener]:
+        """The addresses to tell clients; a port that the system picked is known only now."""
+        return [self._with_port(each) for each in self.config.advertised]
+
+    def _controller_endpoints(self) -> list[Listener]:
+        return [
+            self._with_port(each if each.host else each._replace(host="localhost"))
+            for each in self.config.controller_listeners
+        ]
+
+    def _with_port(self, listener: Listener) -> Listener:
+        if listener.port:
+            return listener
+        return listener._replace(port=self.ports[listener.name])
+
+    def _start_background(self) -> None:
+        config = self.config
+        logs = self.logs
+        jobs: tuple[tuple[int, Callable[[int], object]], ...] = (
+            (config.log_flush_scheduler_interval_ms, logs.flush_dirty_logs),
+            (config.log_flush_offset_checkpoint_interval_ms, logs.checkpoint_recovery_points),
+            (
+                config.log_flush_start_offset_checkpoint_interval_ms,
+                logs.checkpoint_log_start_offsets,
+            ),
+            (config.replica_high_watermark_checkpoint_interval_ms, logs.checkpoint_high_watermarks),
+            (config.log_retention_check_interval_ms, logs.delete_old_segments),
+            (DELETED_FILES_CHECK_MS, logs.delete_expired_directories),
+            (PRODUCER_EXPIRY_CHECK_MS, logs.remove_expired_producers),
+            (config.metadata_log_max_snapshot_interval_ms, self._snapshot_metadata),
+        )
+        for interval_ms, job in jobs:
+            self._background.every(interval_ms, job, self._clock)
+
+
+def server_limits(config: BrokerConfig) -> ServerLimits:
+    """The settings of the socket server. Buffer sizes count only where a user chose them."""
+    given = config.originals
+
+    def chosen(name: str, value: int) -> int:
+        return value if name in given else -1
+
+    return ServerLimits(
+        request_max_bytes=config.socket_request_max_bytes,
+        max_idle_ms=config.connections_max_idle_ms,
+        max_connections=config.max_connections,
+        max_connections_per_ip=config.max_connections_per_ip,
+        max_connections_per_ip_overrides=config.connection_overrides,
+        inter_broker_listener=config.inter_broker_listener_name,
+        send_buffer_bytes=chosen("socket.send.buffer.bytes", config.socket_send_buffer_bytes),
+        receive_buffer_bytes=chosen(
+            "socket.receive.buffer.bytes", config.socket_receive_buffer_bytes
+        ),
+        listen_backlog=config.socket_listen_backlog_size,
+    )
+
+
+def run(config: BrokerConfig) -> int:
+    """Serve until SIGTERM or SIGINT; gives the exit code of the process."""
+    try:
+        import uvloop
+    except ImportError:  # a platform without uvloop: slower, otherwise the same
+        asyncio.run(_serve(config))
+    else:
+        uvloop.run(_serve(config))
+    return 0
+
+
+async def _serve(config: BrokerConfig) -> None:
+    # Cycles are rare here; looking for them often costs more than it frees (DESIGN: p99.9).
+    gc.set_threshold(50_000, 50, 100)
+    loop = asyncio.get_running_loop()
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    node = Node(config)
+    for warning in config.warnings:
+        logger.warning("%s", warning)
+    await node.start()
+    for listener in config.listeners:
+        logger.info("%s listens on port %d", listener.name, node.ports[listener.name])
+    print(f"Moldau is ready on {_address(node)} (Ctrl-C stops it)", file=sys.stderr, flush=True)
+    await stopping.wait()
+    logger.info("stopping: finishing requests and flushing logs")
+    await node.stop()
+    with contextlib.suppress(ValueError):
+        loop.remove_signal_handler(signal.SIGTERM)
+
+
+def _address(node: Node) -> str:
+    first = node._advertised()[0]
+    return f"{first.host}:{first.port}"

@@ -1,0 +1,123 @@
+"""One partition as this broker hosts it: its log, who leads it, and who waits for it.
+
+The log knows bytes and offsets; the metadata image knows leaders and ISRs. A
+``Partition`` is where both meet: it refuses what a non-leader must refuse, moves the
+high watermark, and wakes the fetches that wait for it to move.
+"""
+
+from collections.abc import Callable
+
+from moldau.errors import ApiError, ErrorCode
+from moldau.ids import TopicPartition
+from moldau.metadata.registrations import PartitionRegistration
+from moldau.storage.log_results import LogAppendInfo
+from moldau.storage.partition_log import PartitionLog
+
+NO_EPOCH = -1
+
+
+class Partition:
+    """A replica on this broker. Built by the replica manager from the metadata image."""
+
+    __slots__ = (
+        "_local_id",
+        "_waiters",
+        "bytes_appended",
+        "is_leader",
+        "log",
+        "registration",
+        "topic_id",
+        "topic_partition",
+    )
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        topic_id: bytes,
+        local_id: int,
+        registration: PartitionRegistration,
+        log: PartitionLog,
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.topic_id = topic_id
+        self.log = log
+        self.registration = registration
+        self.is_leader = False
+        # Counts up for ever: a waiting fetch compares it with what it saw, and so
+        # learns how much has arrived without reading anything.
+        self.bytes_appended = 0
+        self._local_id = local_id
+        self._waiters: dict[int, Callable[[], None]] = {}
+        self.update(registration)
+
+    @property
+    def leader_epoch(self) -> int:
+        return self.registration.leader_epoch
+
+    def update(self, registration: PartitionRegistration) -> None:
+        """Follow the metadata image. A fetch that waits must look again: it may be fenced now."""
+        self.registration = registration
+        self.is_leader = registration.leader == self._local_id
+        if self.is_leader and not self.log.is_closed:
+            log = self.log
+            log.assign_epoch(registration.leader_epoch, log.log_end_offset)
+            log.update_high_watermark(log.log_end_offset)
+        self.wake()
+
+    def append(self, records: memoryview | bytes, acks: int, now_ms: int) -> LogAppendInfo:
+        """Append one batch from a producer.
+
+        Raises:
+            ApiError: NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS, or what the log refuses.
+        """
+        if not self.is_leader:
+            raise self._not_leader()
+        registration = self.registration
+        if acks == -1 and len(registration.isr) < self.log.config.min_insync_replicas:
+            raise ApiError(
+                ErrorCode.NOT_ENOUGH_REPLICAS,
+                f"{self.topic_partition} has {len(registration.isr)} replicas in sync; "
+                f"min.insync.replicas={self.log.config.min_insync_replicas}",
+            )
+        log = self.log
+        info = log.append_as_leader(records, registration.leader_epoch, now_ms)
+        # A lone replica is the whole ISR: what it has is what all have.
+        log.update_high_watermark(log.log_end_offset)
+        self.bytes_appended += len(records)
+        if self._waiters:
+            self.wake()
+        return info
+
+    def check_leader(self, current_leader_epoch: int) -> None:
+        """Raise unless this broker leads, in the epoch that the client believes in (KIP-320)."""
+        if not self.is_leader:
+            raise self._not_leader()
+        if current_leader_epoch == NO_EPOCH or current_leader_epoch == self.leader_epoch:
+            return
+        if current_leader_epoch < self.leader_epoch:
+            code, age = ErrorCode.FENCED_LEADER_EPOCH, "older"
+        else:
+            code, age = ErrorCode.UNKNOWN_LEADER_EPOCH, "newer"
+        raise ApiError(
+            code,
+            f"leader epoch {current_leader_epoch} for {self.topic_partition} is {age} than "
+            f"the current one, {self.leader_epoch}",
+        )
+
+    def add_waiter(self, key: int, wake: Callable[[], None]) -> None:
+        self._waiters[key] = wake
+
+    def remove_waiter(self, key: int) -> None:
+        self._waiters.pop(key, None)
+
+    def wake(self) -> None:
+        """Let every waiting fetch look again whether it has enough."""
+        for wake in list(self._waiters.values()):
+            wake()
+
+    def _not_leader(self) -> ApiError:
+        return ApiError(
+            ErrorCode.NOT_LEADER_OR_FOLLOWER,
+            f"broker {self._local_id} does not lead {self.topic_partition}; "
+            f"broker {self.registration.leader} does",
+        )

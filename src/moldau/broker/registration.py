@@ -1,0 +1,79 @@
+"""How a node introduces itself to the controller."""
+
+from collections.abc import Sequence
+
+from moldau.config.broker import BrokerConfig
+from moldau.config.listeners import SECURITY_PROTOCOL_IDS, Listener
+from moldau.metadata.features import SUPPORTED_FEATURES
+from moldau.protocol.messages import broker_registration as broker
+from moldau.protocol.messages import controller_registration as controller
+from moldau.storage.checkpoint import read_clean_shutdown
+from moldau.storage.disk import Disk
+
+
+def previous_broker_epoch(config: BrokerConfig, disk: Disk) -> int:
+    """The broker's epoch before a clean stop; -1 if the stop was not, in any directory."""
+    epochs = {read_clean_shutdown(disk, path) for path in config.log_dirs}
+    epoch = epochs.pop() if len(epochs) == 1 else None
+    return -1 if epoch is None else epoch
+
+
+def broker_registration(
+    config: BrokerConfig,
+    cluster_id: str,
+    incarnation_id: bytes,
+    advertised: Sequence[Listener],
+    log_dirs: Sequence[bytes],
+    previous_epoch: int,
+) -> broker.BrokerRegistrationRequest:
+    return broker.BrokerRegistrationRequest(
+        broker_id=config.node_id,
+        cluster_id=cluster_id,
+        incarnation_id=incarnation_id,
+        listeners=[
+            broker.Listener(
+                name=each.name,
+                host=each.host,
+                port=each.port,
+                security_protocol=SECURITY_PROTOCOL_IDS[each.security_protocol],
+            )
+            for each in advertised
+        ],
+        features=[
+            broker.Feature(
+                name=name,
+                min_supported_version=versions.min_version,
+                max_supported_version=versions.max_version,
+            )
+            for name, versions in SUPPORTED_FEATURES.items()
+        ],
+        rack=config.broker_rack,
+        log_dirs=list(log_dirs),
+        previous_broker_epoch=previous_epoch,
+    )
+
+
+def controller_registration(
+    node_id: int, incarnation_id: bytes, listeners: Sequence[Listener]
+) -> controller.ControllerRegistrationRequest:
+    return controller.ControllerRegistrationRequest(
+        controller_id=node_id,
+        incarnation_id=incarnation_id,
+        listeners=[
+            controller.Listener(
+                name=each.name,
+                host=each.host,
+                port=each.port,
+                security_protocol=SECURITY_PROTOCOL_IDS[each.security_protocol],
+            )
+            for each in listeners
+        ],
+        features=[
+            controller.Feature(
+                name=name,
+                min_supported_version=versions.min_version,
+                max_supported_version=versions.max_version,
+            )
+            for name, versions in SUPPORTED_FEATURES.items()
+        ],
+    )

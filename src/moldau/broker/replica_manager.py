@@ -1,0 +1,163 @@
+"""The partitions this broker hosts: found by name or id, kept in step with the metadata.
+
+The image says which partitions should be here; the log manager holds their files.
+``apply`` makes the two agree: new partitions get a log, deleted topics lose theirs,
+changed settings reach the logs. Everything else is a look-up.
+"""
+
+import logging
+from collections.abc import Mapping
+
+from moldau.broker.dynamic_config import DynamicConfig
+from moldau.broker.partition import Partition
+from moldau.errors import ApiError, ErrorCode
+from moldau.ids import NO_UUID, TopicPartition
+from moldau.metadata.delta import MetadataDelta
+from moldau.metadata.image import MetadataImage, TopicImage
+from moldau.metadata.registrations import PartitionRegistration
+from moldau.storage.log_manager import LogManager
+
+logger = logging.getLogger(__name__)
+
+
+class ReplicaManager:
+    """Owns every ``Partition`` of this broker."""
+
+    def __init__(self, node_id: int, logs: LogManager, configs: DynamicConfig) -> None:
+        self._node_id = node_id
+        self._logs = logs
+        self._configs = configs
+        self._image: MetadataImage | None = None
+        self._topics: dict[str, dict[int, Partition]] = {}
+        self._names: dict[bytes, str] = {}
+
+    # --- look-ups, on the hot path
+
+    def topic_name(self, topic_id: bytes) -> str | None:
+        return self._names.get(topic_id)
+
+    def partition(self, topic: str, index: int) -> Partition:
+        """Raises ApiError(UNKNOWN_TOPIC_OR_PARTITION), or why a known one is not served here."""
+        partitions = self._topics.get(topic)
+        if partitions is not None:
+            partition = partitions.get(index)
+            if partition is not None:
+                if partition.log.is_closed:
+                    raise self._offline(partition.topic_partition)
+                return partition
+        raise self._absent(TopicPartition(topic, index))
+
+    def hosted(self) -> list[Partition]:
+        """Every partition here, by topic and index."""
+        return [
+            self._topics[topic][index]
+            for topic in sorted(self._topics)
+            for index in sorted(self._topics[topic])
+        ]
+
+    # --- following the metadata
+
+    def is_stray(
+        self, image: MetadataImage, topic_partition: TopicPartition, topic_id: bytes
+    ) -> bool:
+        """Whether a log found on disk belongs to no replica that the cluster has here."""
+        topic = image.topics_by_name.get(topic_partition.topic)
+        if topic is None or topic_id not in (NO_UUID, topic.id):
+            return True
+        registration = topic.partitions.get(topic_partition.partition)
+        return registration is None or self._node_id not in registration.replicas
+
+    def start(self, image: MetadataImage) -> None:
+        """Bring everything the image wants into being."""
+        self._image = image
+        for topic in image.topics_by_name.values():
+            self._host_topic(topic, topic.partitions)
+
+    def apply(self, image: MetadataImage, delta: MetadataDelta) -> None:
+        self._image = image
+        for topic_id in delta.deleted_topics:
+            self._drop_topic(topic_id)
+        for topic_id, partitions in delta.changed_partitions.items():
+            topic = image.topics_by_id.get(topic_id)
+            if topic is not None:
+                self._host_topic(topic, partitions)
+        if delta.changed_configs:
+            self.reconfigure()
+
+    def reconfigure(self) -> None:
+        """Hand every log the settings that hold for it now."""
+        for topic, partitions in self._topics.items():
+            config = self._configs.topic(topic)
+            for partition in partitions.values():
+                partition.log.config = config
+
+    def _host_topic(
+        self, topic: TopicImage, partitions: Mapping[int, PartitionRegistration]
+    ) -> None:
+        for index, registration in partitions.items():
+            if self._node_id in registration.replicas:
+                self._host(TopicPartition(topic.name, index), topic.id, registration)
+        self._names[topic.id] = topic.name
+
+    def _host(
+        self,
+        topic_partition: TopicPartition,
+        topic_id: bytes,
+        registration: PartitionRegistration,
+    ) -> None:
+        # Epoch 0 is the leader's first: before that there was nothing to lose.
+        is_new = registration.leader_epoch == 0
+        partitions = self._topics.setdefault(topic_partition.topic, {})
+        partition = partitions.get(topic_partition.partition)
+        if partition is not None and partition.topic_id == topic_id:
+            partition.update(registration)
+        else:
+            config = self._configs.topic(topic_partition.topic)
+            try:
+                log = self._logs.get_or_create(topic_partition, config, topic_id, is_new=is_new)
+            except ApiError as error:
+                logger.error("%s is not served here: %s", topic_partition, error)
+                return
+            partition = Partition(topic_partition, topic_id, self._node_id, registration, log)
+            partitions[topic_partition.partition] = partition
+
+    def _drop_topic(self, topic_id: bytes) -> None:
+        name = self._names.pop(topic_id, None)
+        if name is None:
+            return
+        partitions = self._topics.get(name, {})
+        for index, partition in list(partitions.items()):
+            if partition.topic_id == topic_id:
+                del partitions[index]
+                self._delete_log(partition.topic_partition)
+                partition.is_leader = False
+                partition.wake()
+        if not partitions:
+            self._topics.pop(name, None)
+
+    def _delete_log(self, topic_partition: TopicPartition) -> None:
+        try:
+            self._logs.delete(topic_partition)
+        except ApiError as error:
+            logger.error("the log of %s was not deleted: %s", topic_partition, error)
+
+    # --- errors
+
+    def _absent(self, topic_partition: TopicPartition) -> ApiError:
+        """The cluster may know a partition that is not here: led elsewhere, or on a sick disk."""
+        image = self._image
+        topic = image.topics_by_name.get(topic_partition.topic) if image is not None else None
+        registration = topic.partitions.get(topic_partition.partition) if topic else None
+        if registration is None:
+            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            return ApiError(code, f"this cluster has no partition {topic_partition}")
+        if self._node_id in registration.replicas:
+            return self._offline(topic_partition)
+        return ApiError(
+            ErrorCode.NOT_LEADER_OR_FOLLOWER,
+            f"{topic_partition} is not on broker {self._node_id} but on {registration.replicas}",
+        )
+
+    def _offline(self, topic_partition: TopicPartition) -> ApiError:
+        message = f"the log directory of {topic_partition} on broker {self._node_id} is offline"
+        return ApiError(ErrorCode.KAFKA_STORAGE_ERROR, message)

@@ -1,0 +1,173 @@
+"""Describe and alter settings of topics and brokers.
+
+moldau configs describe --topic orders --all
+moldau configs describe --broker 1 --format json
+moldau configs alter --topic orders --add-config retention.ms=1000,cleanup.policy=[compact,delete]
+moldau configs alter --broker-defaults --delete-config message.max.bytes
+"""
+
+import argparse
+import re
+from typing import Any
+
+from moldau.cli.errors import UsageError
+from moldau.cli.output import add_bootstrap, add_format, print_json, print_table
+from moldau.client.admin import Admin, ConfigChange, ResourceType
+from moldau.config.definition import SettingType
+from moldau.config.describe import ConfigEntry, ConfigSource
+
+_ENTITY_TYPES = {
+    "topics": ResourceType.TOPIC,
+    "brokers": ResourceType.BROKER,
+    "broker-loggers": ResourceType.BROKER_LOGGER,
+    "client-metrics": ResourceType.CLIENT_METRICS,
+    "groups": ResourceType.GROUP,
+}
+# A comma within brackets does not end a setting.
+_SEPARATOR = re.compile(r",(?![^\[]*\])")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    describe = verbs.add_parser("describe", help="show settings", allow_abbrev=False)
+    describe.add_argument("--all", action="store_true", help="also those that nobody has set")
+    describe.add_argument("settings", nargs="*", metavar="SETTING", help="only these")
+    add_format(describe)
+    _add_entity(describe)
+    describe.set_defaults(action=_describe)
+
+    alter = verbs.add_parser("alter", help="change settings", allow_abbrev=False)
+    alter.add_argument(
+        "--add-config",
+        metavar="K=V,K=[V,V]",
+        action="append",
+        default=[],
+        help="settings to make; brackets around a list",
+    )
+    alter.add_argument(
+        "--delete-config",
+        metavar="K,K",
+        action="append",
+        default=[],
+        help="settings to give back to their default",
+    )
+    alter.add_argument("--validate-only", action="store_true", help="check, but do not do it")
+    _add_entity(alter)
+    alter.set_defaults(action=_alter)
+
+
+def _add_entity(parser: argparse.ArgumentParser) -> None:
+    entity = parser.add_mutually_exclusive_group(required=True)
+    entity.add_argument("--topic", metavar="NAME")
+    entity.add_argument("--broker", metavar="ID", help="one broker")
+    entity.add_argument("--broker-defaults", action="store_true", help="all brokers together")
+    entity.add_argument("--entity-type", choices=_ENTITY_TYPES, help="as in Kafka's own tool")
+    parser.add_argument("--entity-name", metavar="NAME", help="with --entity-type")
+    parser.add_argument(
+        "--entity-default", action="store_true", help="with --entity-type brokers: all of them"
+    )
+    add_bootstrap(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    resource, name = _entity(options)
+    with Admin(options.bootstrap_server, timeout_s=options.request_timeout) as admin:
+        options.action(admin, resource, name, options)
+    return 0
+
+
+def _entity(options: argparse.Namespace) -> tuple[ResourceType, str]:
+    if options.topic is not None:
+        return ResourceType.TOPIC, options.topic
+    if options.broker is not None:
+        return ResourceType.BROKER, options.broker
+    if options.broker_defaults:
+        return ResourceType.BROKER, ""
+    resource = _ENTITY_TYPES[options.entity_type]
+    if options.entity_default:
+        if resource is not ResourceType.BROKER:
+            raise UsageError("--entity-default: only brokers have settings for all of them")
+        return resource, ""
+    if not options.entity_name:
+        raise UsageError(f"--entity-type {options.entity_type}: add --entity-name")
+    return resource, options.entity_name
+
+
+def _describe(admin: Admin, resource: ResourceType, name: str, options: argparse.Namespace) -> None:
+    wanted = options.settings or None
+    entries = admin.describe_configs(resource, name, wanted)
+    if not options.all and not wanted:
+        entries = [entry for entry in entries if _is_own(resource, entry.source)]
+    if options.format == "json":
+        print_json([_as_json(entry) for entry in entries])
+        return
+    if not entries:
+        print("Nothing is set; --all shows the defaults.")
+        return
+    rows = [
+        (
+            entry.name,
+            "(hidden)" if entry.sensitive else entry.value,
+            _source(entry.source),
+            "read-only" if entry.read_only else "",
+        )
+        for entry in entries
+    ]
+    print_table(("SETTING", "VALUE", "FROM", ""), rows)
+
+
+def _alter(admin: Admin, resource: ResourceType, name: str, options: argparse.Namespace) -> None:
+    changes: list[tuple[str, ConfigChange, str | None]] = []
+    for text in options.add_config:
+        for item in _SEPARATOR.split(text):
+            key, equals, value = item.partition("=")
+            if not equals or not key.strip():
+                raise UsageError(f"--add-config {item}: write key=value, lists as key=[a,b]")
+            value = value.strip()
+            if value.startswith("[") and value.endswith("]"):
+                value = value[1:-1]
+            changes.append((key.strip(), ConfigChange.SET, value))
+    for text in options.delete_config:
+        keys = [key.strip() for key in text.split(",")]
+        changes += [(key, ConfigChange.DELETE, None) for key in keys if key]
+    if not changes:
+        raise UsageError("configs alter: nothing to do; add --add-config or --delete-config")
+    admin.alter_configs(resource, name, changes, validate_only=options.validate_only)
+    what = name or "all brokers"
+    verb = "Could change" if options.validate_only else "Changed"
+    print(f"{verb} {', '.join(key for key, _, _ in changes)} of {what}.")
+
+
+def _is_own(resource: ResourceType, source: ConfigSource) -> bool:
+    """Whether a value was set for this very resource while the cluster ran."""
+    inherited = (ConfigSource.DEFAULT_CONFIG, ConfigSource.STATIC_BROKER_CONFIG)
+    if resource is ResourceType.TOPIC:
+        return source is ConfigSource.TOPIC_CONFIG
+    return source not in inherited
+
+
+def _source(source: ConfigSource) -> str:
+    return {
+        ConfigSource.TOPIC_CONFIG: "topic",
+        ConfigSource.DYNAMIC_BROKER_CONFIG: "broker, at run time",
+        ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG: "all brokers, at run time",
+        ConfigSource.STATIC_BROKER_CONFIG: "server.properties",
+        ConfigSource.DEFAULT_CONFIG: "default",
+    }.get(source, source.name.lower().replace("_", " "))
+
+
+def _as_json(entry: ConfigEntry) -> dict[str, Any]:
+    known = {int(each): each.name for each in SettingType}
+    return {
+        "name": entry.name,
+        "value": entry.value,
+        "source": entry.source.name,
+        "type": known.get(entry.type, "UNKNOWN"),
+        "read_only": entry.read_only,
+        "sensitive": entry.sensitive,
+        "synonyms": [
+            {"name": each.name, "value": each.value, "source": each.source.name}
+            for each in entry.synonyms
+        ],
+        "documentation": entry.doc,
+    }

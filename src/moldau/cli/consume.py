@@ -1,0 +1,208 @@
+"""Read records from a topic and print them, one per line, until Ctrl-C.
+
+moldau consume greetings --from-beginning
+moldau consume orders --from-time 2h --format json
+moldau consume orders --partition 0 --offset 100 --max-messages 10 --print-key
+moldau consume orders --offset -5 --to-end
+"""
+
+import argparse
+import contextlib
+import sys
+import time
+
+from moldau.cli.errors import UsageError
+from moldau.cli.output import add_bootstrap, plural
+from moldau.cli.record_output import PrintFormat, json_line, line_printer
+from moldau.cli.times import parse_time
+from moldau.client.consumer import Consumer, ConsumerRecord
+from moldau.client.offsets import EARLIEST, LATEST
+from moldau.ids import TopicPartition
+
+_POLL_S = 0.5
+_PRINTS = ("timestamp", "partition", "offset", "headers", "key")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", metavar="TOPIC")
+    parser.add_argument("--topic", metavar="TOPIC", help=argparse.SUPPRESS)
+    where = parser.add_argument_group("from where (default: what comes from now on)")
+    where.add_argument("--partition", metavar="N,N", action="append", help="only these")
+    start = where.add_mutually_exclusive_group()
+    start.add_argument("--from-beginning", action="store_true")
+    start.add_argument(
+        "--offset", metavar="N", help="an offset, earliest, latest, or -N for the last N"
+    )
+    start.add_argument(
+        "--from-time", metavar="TIME", help="ISO 8601, milliseconds, or an age (90s, 2h, 7d)"
+    )
+    end = parser.add_argument_group("until when (default: Ctrl-C)")
+    end.add_argument("--max-messages", type=int, metavar="N")
+    end.add_argument("--timeout", type=float, metavar="SECONDS", help="nothing came for so long")
+    end.add_argument("--timeout-ms", type=int, metavar="MS", help=argparse.SUPPRESS)
+    end.add_argument("--to-end", action="store_true", help="what is there now, and no more")
+    shown = parser.add_argument_group("what is printed")
+    shown.add_argument("--format", choices=("text", "json", "hex"), default="text")
+    for part in _PRINTS:
+        shown.add_argument(f"--print-{part}", action="store_true")
+    shown.add_argument("--separator", metavar="TEXT", help="between them (default: a tab)")
+    shown.add_argument(
+        "--property",
+        "--formatter-property",
+        metavar="K=V",
+        action="append",
+        default=[],
+        help="as in Kafka's console consumer: print.key, key.separator, null.literal, ...",
+    )
+    parser.add_argument(
+        "--isolation-level",
+        choices=("read_uncommitted", "read_committed"),
+        default="read_uncommitted",
+    )
+    add_bootstrap(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    topic = options.name or options.topic
+    if not topic:
+        raise UsageError("consume: name a topic")
+    if options.max_messages is not None and options.max_messages < 0:
+        raise UsageError(f"--max-messages {options.max_messages}: must be 0 or more")
+    with Consumer(
+        options.bootstrap_server,
+        read_committed=options.isolation_level == "read_committed",
+        timeout_s=options.request_timeout,
+    ) as consumer:
+        printer = RecordPrinter(consumer, options)
+        # Ctrl-C is the usual way to end it; what was printed is whole.
+        with contextlib.suppress(KeyboardInterrupt):
+            partitions = _partitions(consumer, topic, options)
+            consumer.assign(_starts(consumer, partitions, options))
+            printer.run()
+    if sys.stderr.isatty():
+        print(f"Read {plural(printer.count, 'record')}.", file=sys.stderr)
+    return 0
+
+
+def _partitions(
+    consumer: Consumer, topic: str, options: argparse.Namespace
+) -> list[TopicPartition]:
+    existing = consumer.partitions_of(topic)
+    if not options.partition:
+        return existing
+    wanted = []
+    for text in ",".join(options.partition).split(","):
+        if not text.strip().isdigit():
+            raise UsageError(f"--partition {text}: must be a number from 0 up")
+        partition = TopicPartition(topic, int(text))
+        if partition not in existing:
+            raise UsageError(f"--partition {text}: {topic} has 0 to {len(existing) - 1}")
+        wanted.append(partition)
+    return wanted
+
+
+def _starts(
+    consumer: Consumer, partitions: list[TopicPartition], options: argparse.Namespace
+) -> dict[TopicPartition, int]:
+    """The offset to begin at, for each partition."""
+    text = options.offset or ("earliest" if options.from_beginning else "latest")
+    if options.from_time is not None:
+        now_ms = time.time_ns() // 1_000_000
+        return consumer.offsets_at(dict.fromkeys(partitions, parse_time(options.from_time, now_ms)))
+    if text in ("earliest", "latest"):
+        timestamp = EARLIEST if text == "earliest" else LATEST
+        return consumer.offsets_at(dict.fromkeys(partitions, timestamp))
+    if not text.removeprefix("-").isdigit():
+        raise UsageError(f"--offset {text}: must be a number, earliest or latest")
+    offset = int(text)
+    if offset >= 0:
+        return dict.fromkeys(partitions, offset)
+    starts = consumer.offsets_at(dict.fromkeys(partitions, EARLIEST))
+    ends = consumer.offsets_at(dict.fromkeys(partitions, LATEST))
+    return {each: max(starts[each], ends[each] + offset) for each in partitions}
+
+
+class RecordPrinter:
+    """Prints records as they come, until there have been enough."""
+
+    def __init__(self, consumer: Consumer, options: argparse.Namespace) -> None:
+        self.count = 0
+        self._consumer = consumer
+        self._goes_to_end: bool = options.to_end
+        self._max_messages: int | None = options.max_messages
+        self._timeout_s: float | None = options.timeout
+        if self._timeout_s is None and options.timeout_ms is not None:
+            self._timeout_s = options.timeout_ms / 1000
+        self._heard_s = time.monotonic()
+        form = print_format(options)
+        self._line = json_line if options.format == "json" else line_printer(form)
+        self._line_end = _line_end(options)
+
+    def run(self) -> None:
+        ends: dict[TopicPartition, int] = {}
+        if self._goes_to_end:
+            ends = self._consumer.offsets_at(dict.fromkeys(self._consumer.positions, LATEST))
+        self._heard_s = time.monotonic()
+        while not self._is_over(ends):
+            wait_s = _POLL_S
+            if self._timeout_s is not None:
+                wait_s = max(min(wait_s, self._heard_s + self._timeout_s - time.monotonic()), 0.0)
+            records = self._consumer.poll(wait_s)
+            if records:
+                self._heard_s = time.monotonic()
+            self._print(records, ends)
+
+    def _print(self, records: list[ConsumerRecord], ends: dict[TopicPartition, int]) -> None:
+        out = sys.stdout.buffer
+        for record in records:
+            if self.count == self._max_messages:
+                break
+            end = ends.get(TopicPartition(record.topic, record.partition))
+            if end is None or record.offset < end:
+                out.write(self._line(record) + self._line_end)
+                self.count += 1
+        out.flush()
+
+    def _is_over(self, ends: dict[TopicPartition, int]) -> bool:
+        if self.count == self._max_messages:
+            return True
+        if self._goes_to_end:
+            positions = self._consumer.positions
+            if all(positions[partition] >= end for partition, end in ends.items()):
+                return True
+        waited_s = time.monotonic() - self._heard_s
+        return self._timeout_s is not None and waited_s >= self._timeout_s
+
+
+def print_format(options: argparse.Namespace) -> PrintFormat:
+    """The options for what is printed, and the same said in Kafka's way."""
+    given = _properties(options)
+    prints = {
+        f"prints_{part}": getattr(options, f"print_{part}")
+        or given.get(f"print.{part}", "false") == "true"
+        for part in _PRINTS
+    }
+    separator = options.separator or given.get("key.separator", "\t")
+    return PrintFormat(
+        is_hex=options.format == "hex",
+        prints_value=given.get("print.value", "true") == "true",
+        separator=separator.replace("\\t", "\t").replace("\\n", "\n"),
+        headers_separator=given.get("headers.separator", ","),
+        null_literal=given.get("null.literal", "null"),
+        **prints,
+    )
+
+
+def _properties(options: argparse.Namespace) -> dict[str, str]:
+    given = {}
+    for text in options.property:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"--property {text}: write key=value")
+        given[name] = value
+    return given
+
+
+def _line_end(options: argparse.Namespace) -> bytes:
+    text = _properties(options).get("line.separator", "\n")
+    return text.replace("\\n", "\n").replace("\\t", "\t").encode()

@@ -1,0 +1,208 @@
+"""What is in the files of a data directory, read without changing them.
+
+Every kind of file becomes a stream of entries, which are printed as ``name: value`` on one
+line, or as one JSON object per line. An entry with ``error`` says what is wrong and where;
+the rest of the file is still printed if it can be found.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TextIO
+
+from moldau.cli.dump_index import dump_offset_index, dump_time_index, dump_txn_index
+from moldau.cli.dump_log import dump_log
+from moldau.cli.errors import CommandError
+from moldau.ids import METADATA_TOPIC, uuid_to_str
+from moldau.storage import checkpoint
+from moldau.storage.disk import RealDisk
+from moldau.storage.producer_snapshot import CorruptSnapshot, decode_snapshot
+
+Entry = dict[str, Any]
+
+
+class DumpOptions(NamedTuple):
+    """What to print."""
+
+    shows_records: bool = False
+    shows_data: bool = False
+    is_metadata: bool = False
+    verifies_only: bool = False
+    is_json: bool = False
+
+
+_INDEXES: Final = (".index", ".timeindex", ".txnindex")
+_OFFSET_CHECKPOINTS: Final = (
+    "recovery-point-offset-checkpoint",
+    "log-start-offset-checkpoint",
+    "replication-offset-checkpoint",
+    "cleaner-offset-checkpoint",
+)
+
+
+def dump_paths(paths: Iterable[str], options: DumpOptions, out: TextIO) -> bool:
+    """Print the files; gives whether all of them are sound."""
+    is_sound = True
+    for path in paths:
+        for file in _files(Path(path), options):
+            if not options.is_json:
+                out.write(f"{file}\n")
+            found_error = False
+            count = 0
+            for entry in dump_file(file, options):
+                found_error = found_error or "error" in entry
+                count += 1
+                if options.verifies_only and "error" not in entry:
+                    continue
+                _write(entry, file, options, out)
+            if not options.is_json and not count:
+                out.write("  empty\n")
+            elif not options.is_json and options.verifies_only and not found_error:
+                out.write(f"  sound: {count} entries\n")
+            is_sound = is_sound and not found_error
+    return is_sound
+
+
+def dump_file(path: Path, options: DumpOptions) -> Iterator[Entry]:
+    """The entries of one file that ``_dumper`` knows."""
+    dumper = _dumper(path, options)
+    assert dumper is not None, f"{path}: not a file that a broker writes"
+    try:
+        yield from dumper()
+    except (checkpoint.CorruptCheckpoint, CorruptSnapshot, ValueError) as error:
+        yield {"error": str(error)}
+
+
+def _files(path: Path, options: DumpOptions) -> list[Path]:
+    if not path.exists():
+        raise CommandError(f"{path}: there is no such file or directory")
+    if not path.is_dir():
+        if _dumper(path, options) is None:
+            raise CommandError(f"{path}: not a file that a broker writes")
+        return [path]
+    known = [
+        file
+        for file in sorted(path.iterdir())
+        if file.is_file() and _dumper(file, options) is not None
+    ]
+    if options.verifies_only:
+        known = [file for file in known if file.suffix in _INDEXES]
+    if not known:
+        raise CommandError(f"{path}: there are no files of a broker in it")
+    return known
+
+
+def _dumper(path: Path, options: DumpOptions) -> Callable[[], Iterable[Entry]] | None:
+    """The function for this kind of file, by its name."""
+    name = path.name
+    if path.suffix == ".log" or name.endswith(".log.deleted"):
+        is_metadata = options.is_metadata or path.parent.name.startswith(METADATA_TOPIC)
+        # Metadata is small, and its batches say nothing without their records.
+        shows_records = options.shows_records or is_metadata
+        return lambda: dump_log(path, shows_records, options.shows_data, is_metadata)
+    if path.suffix == ".checkpoint":
+        return lambda: dump_log(path, True, True, is_metadata=True)
+    if path.suffix == ".index":
+        return lambda: dump_offset_index(path, verifies=options.verifies_only)
+    if path.suffix == ".timeindex":
+        return lambda: dump_time_index(path, verifies=options.verifies_only)
+    if path.suffix == ".txnindex":
+        return lambda: dump_txn_index(path)
+    if path.suffix == ".snapshot":
+        return lambda: _producer_snapshot(path)
+    if name in _OFFSET_CHECKPOINTS:
+        return lambda: _offsets(path)
+    named: dict[str, Callable[[Path], Iterable[Entry]]] = {
+        "leader-epoch-checkpoint": _leader_epochs,
+        "partition.metadata": _partition_metadata,
+        "meta.properties": _meta_properties,
+        "quorum-state": _quorum_state,
+        ".kafka_cleanshutdown": _clean_shutdown,
+    }
+    return (lambda: named[name](path)) if name in named else None
+
+
+def _producer_snapshot(path: Path) -> Iterator[Entry]:
+    for producer in decode_snapshot(path.read_bytes()):
+        yield {
+            "producer_id": producer.producer_id,
+            "producer_epoch": producer.epoch,
+            "last_sequence": producer.last_sequence,
+            "last_offset": producer.last_offset,
+            "last_timestamp": producer.last_timestamp,
+            "coordinator_epoch": producer.coordinator_epoch,
+            "txn_first_offset": producer.txn_first_offset,
+        }
+
+
+def _offsets(path: Path) -> Iterator[Entry]:
+    for partition, offset in checkpoint.read_offsets(RealDisk(), str(path)).items():
+        yield {"topic": partition.topic, "partition": partition.partition, "offset": offset}
+
+
+def _leader_epochs(path: Path) -> Iterator[Entry]:
+    for epoch, start in checkpoint.read_leader_epochs(RealDisk(), str(path)):
+        yield {"leader_epoch": epoch, "start_offset": start}
+
+
+def _partition_metadata(path: Path) -> Iterator[Entry]:
+    topic_id = checkpoint.read_partition_metadata(RealDisk(), str(path.parent))
+    yield {"topic_id": None if topic_id is None else uuid_to_str(topic_id)}
+
+
+def _meta_properties(path: Path) -> Iterator[Entry]:
+    properties = checkpoint.read_meta_properties(RealDisk(), str(path.parent))
+    if properties is not None:
+        entry = properties._asdict()
+        yield {name: _shown(value) for name, value in entry.items()}
+
+
+def _quorum_state(path: Path) -> Iterator[Entry]:
+    state = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(state, dict):
+        raise ValueError("quorum-state is not a JSON object")
+    yield state
+
+
+def _clean_shutdown(path: Path) -> Iterator[Entry]:
+    yield {"broker_epoch": checkpoint.read_clean_shutdown(RealDisk(), str(path.parent))}
+
+
+def _shown(value: Any) -> Any:
+    return uuid_to_str(value) if isinstance(value, bytes) else value
+
+
+def _write(entry: Entry, file: Path, options: DumpOptions, out: TextIO) -> None:
+    if options.is_json:
+        shown = {"file": os.fspath(file), **entry}
+        out.write(json.dumps(shown, ensure_ascii=False) + "\n")
+        return
+    records = entry.get("records", ())
+    head = {name: value for name, value in entry.items() if name not in _not_shown(entry)}
+    out.write(f"  {as_text(head)}\n")
+    for record in records:
+        out.write(f"    {as_text(record)}\n")
+
+
+def _not_shown(entry: Entry) -> set[str]:
+    """What would only make a line longer: flags that are not set, producers that have no id."""
+    hidden = {"records", "max_timestamp", "crc", "magic"} if "magic" in entry else set()
+    hidden |= {name for name in ("is_transactional", "is_control") if not entry.get(name)}
+    if entry.get("producer_id") == -1:
+        hidden |= {"producer_id", "producer_epoch", "base_sequence"}
+    return hidden
+
+
+def as_text(entry: Entry) -> str:
+    """``name: value name: value``, with compact JSON for what has parts."""
+    parts = []
+    for name, value in entry.items():
+        if isinstance(value, dict | list):
+            text = json.dumps(value, ensure_ascii=False)
+        elif isinstance(value, bool):
+            text = "true" if value else "false"
+        else:
+            text = "null" if value is None else str(value)
+        parts.append(f"{name}: {text}")
+    return "  ".join(parts)

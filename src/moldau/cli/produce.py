@@ -1,0 +1,257 @@
+"""Write records to a topic, one per line, from standard input or a file.
+
+echo hello | moldau produce greetings
+moldau produce orders --key-separator : < lines.txt
+moldau produce orders --format json --file orders.jsonl --compression-codec zstd
+echo cafe | moldau produce raw --format hex --header source=test
+"""
+
+import argparse
+import os
+import select
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import BinaryIO
+
+from moldau.cli.errors import CommandError, UsageError
+from moldau.cli.output import add_bootstrap, plural
+from moldau.cli.progress import Progress
+from moldau.cli.record_input import InputRecord, LineFormat, line_parser, parse_json_line
+from moldau.cli.times import parse_time
+from moldau.client.batches import Delivery
+from moldau.client.producer import CODECS, Producer
+from moldau.errors import ApiError
+
+_READ_BYTES = 1 << 18
+_BATCH_BYTES = 16_384
+_FILE_BATCH_BYTES = 262_144
+_ACKS = {"all": -1, "-1": -1, "1": 1, "0": 0}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", nargs="?", metavar="TOPIC")
+    parser.add_argument("--topic", metavar="TOPIC", help=argparse.SUPPRESS)
+    parser.add_argument("--file", metavar="PATH", help="read this instead of standard input")
+    parser.add_argument(
+        "--format",
+        choices=("text", "json", "hex"),
+        default="text",
+        help="what a line is (default: text, the value as it is)",
+    )
+    lines = parser.add_argument_group("lines of text or hex")
+    lines.add_argument("--key-separator", metavar="TEXT", help="a line is key, this, value")
+    lines.add_argument("--parse-headers", action="store_true", help="h:v,h:v and a tab come first")
+    lines.add_argument("--null-marker", metavar="TEXT", help="a key or value that is this is null")
+    lines.add_argument(
+        "--property",
+        "--reader-property",
+        metavar="K=V",
+        action="append",
+        default=[],
+        help="as in Kafka's console producer: parse.key, key.separator, parse.headers, ...",
+    )
+    same = parser.add_argument_group("the same for every record")
+    same.add_argument("--key", metavar="TEXT")
+    same.add_argument("--header", metavar="NAME=VALUE", action="append", default=[])
+    same.add_argument("--partition", type=int, metavar="N")
+    same.add_argument("--timestamp", metavar="TIME", help="ISO 8601, milliseconds, or an age (2h)")
+    sending = parser.add_argument_group("sending")
+    sending.add_argument(
+        "--acks",
+        "--request-required-acks",
+        choices=_ACKS,
+        default="all",
+        help="who must have a record before it counts as sent (default: all)",
+    )
+    sending.add_argument("--compression-codec", choices=CODECS, default="none")
+    sending.add_argument(
+        "--batch-size",
+        type=int,
+        metavar="BYTES",
+        help=f"default: {_BATCH_BYTES}, or {_FILE_BATCH_BYTES} when a file is loaded",
+    )
+    sending.add_argument("--linger-ms", type=int, default=5, metavar="MS")
+    sending.add_argument(
+        "--delivery-timeout", type=float, default=120.0, metavar="SECONDS", help="default: 120"
+    )
+    add_bootstrap(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    topic = options.name or options.topic
+    if not topic:
+        raise UsageError("produce: name a topic")
+    parse = _parser(options)
+    source: BinaryIO
+    if options.file and options.file != "-":
+        with open(options.file, "rb", buffering=0) as source:
+            return _produce(topic, source, parse, options)
+    return _produce(topic, sys.stdin.buffer, parse, options)
+
+
+def _produce(
+    topic: str,
+    source: BinaryIO,
+    parse: Callable[[bytes], InputRecord],
+    options: argparse.Namespace,
+) -> int:
+    status = os.fstat(source.fileno())
+    is_file = stat.S_ISREG(status.st_mode)
+    progress = Progress(status.st_size if is_file else None)
+    counts = _Counts()
+    producer = Producer(
+        options.bootstrap_server,
+        acks=_ACKS[options.acks],
+        compression=options.compression_codec,
+        batch_size=options.batch_size or (_FILE_BATCH_BYTES if is_file else _BATCH_BYTES),
+        linger_ms=options.linger_ms,
+        timeout_s=options.request_timeout,
+        delivery_timeout_s=options.delivery_timeout,
+    )
+    try:
+        done_bytes = 0
+        for line in read_lines(source, producer.flush, options.linger_ms / 1000):
+            counts.lines += 1
+            done_bytes += len(line) + 1
+            try:
+                record = parse(line)
+                _send(producer, topic, record, counts)
+            except (CommandError, ApiError) as error:
+                producer.flush()
+                raise CommandError(f"line {counts.lines}: {error}") from None
+            progress.update(done_bytes, counts.delivered)
+            if counts.first_error is not None:
+                break
+        producer.flush()
+    except KeyboardInterrupt:
+        producer.flush()
+        raise
+    finally:
+        progress.finish()
+        producer.close()
+    return counts.report(is_shown=is_file and sys.stderr.isatty())
+
+
+class _Counts:
+    """How many records went where."""
+
+    def __init__(self) -> None:
+        self.lines = 0
+        self.delivered = 0
+        self.failed = 0
+        self.first_error: ApiError | None = None
+        self._started_s = time.monotonic()
+
+    def on_delivery(self, delivery: Delivery) -> None:
+        if delivery.error is None:
+            self.delivered += 1
+        else:
+            self.failed += 1
+            self.first_error = self.first_error or delivery.error
+
+    def report(self, *, is_shown: bool) -> int:
+        if self.first_error is not None:
+            total = plural(self.delivered + self.failed, "record")
+            error = self.first_error
+            raise CommandError(
+                f"{self.failed} of {total} could not be delivered: {error} ({error.code.name})"
+            )
+        if is_shown:
+            elapsed_s = time.monotonic() - self._started_s
+            print(f"{plural(self.delivered, 'record')} in {elapsed_s:.1f} s.", file=sys.stderr)
+        return 0
+
+
+def _send(producer: Producer, topic: str, record: InputRecord, counts: _Counts) -> None:
+    producer.send(
+        topic,
+        record.value,
+        record.key,
+        partition=record.partition,
+        timestamp=record.timestamp,
+        headers=record.headers,
+        on_delivery=counts.on_delivery,
+    )
+
+
+def read_lines(source: BinaryIO, on_pause: Callable[[], None], pause_s: float) -> Iterator[bytes]:
+    """The lines of ``source``, without their ends.
+
+    ``on_pause`` is called when nothing has come for ``pause_s`` and before waiting longer,
+    so that what was read is not held back by what has not been written yet.
+    """
+    descriptor = source.fileno()
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    pending = bytearray()
+    has_unsent = False
+    while True:
+        if has_unsent and not poll.poll(pause_s * 1000):
+            on_pause()
+            has_unsent = False
+        chunk = os.read(descriptor, _READ_BYTES)
+        if not chunk:
+            break
+        *lines, rest = (bytes(pending) + chunk).split(b"\n")
+        pending = bytearray(rest)
+        for line in lines:
+            yield line.removesuffix(b"\r")
+            has_unsent = True
+    if pending:
+        yield bytes(pending).removesuffix(b"\r")
+
+
+def _parser(options: argparse.Namespace) -> Callable[[bytes], InputRecord]:
+    """From a line to a record, with what the options say about all of them."""
+    now_ms = time.time_ns() // 1_000_000
+    timestamp = None if options.timestamp is None else parse_time(options.timestamp, now_ms)
+    key = None if options.key is None else options.key.encode()
+    headers = []
+    for text in options.header:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"--header {text}: write name=value")
+        headers.append((name, value.encode()))
+    extra = tuple(headers)
+    form = _line_format(options)
+    parse_line = line_parser(form)
+
+    def parse(line: bytes) -> InputRecord:
+        given = parse_json_line(line, now_ms) if options.format == "json" else parse_line(line)
+        return InputRecord(
+            key if given.key is None else given.key,
+            given.value,
+            given.headers + extra,
+            options.partition if given.partition is None else given.partition,
+            timestamp if given.timestamp is None else given.timestamp,
+        )
+
+    return parse
+
+
+def _line_format(options: argparse.Namespace) -> LineFormat:
+    """The options for lines, and the same said in Kafka's way."""
+    given = {}
+    for text in options.property:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"--property {text}: write key=value")
+        given[name] = value
+    has_key = options.key_separator is not None or given.get("parse.key", "false") == "true"
+    separator = options.key_separator or given.get("key.separator", "\t")
+    return LineFormat(
+        is_hex=options.format == "hex",
+        key_separator=_unescape(separator) if has_key else None,
+        has_headers=options.parse_headers or given.get("parse.headers", "false") == "true",
+        headers_delimiter=_unescape(given.get("headers.delimiter", "\t")),
+        headers_separator=_unescape(given.get("headers.separator", ",")),
+        headers_key_separator=_unescape(given.get("headers.key.separator", ":")),
+        null_marker=options.null_marker or given.get("null.marker"),
+    )
+
+
+def _unescape(text: str) -> str:
+    r"""``\t`` and ``\n`` as they come from a shell."""
+    return text.replace("\\t", "\t").replace("\\n", "\n")

@@ -1,0 +1,121 @@
+"""Run a broker until Ctrl-C or SIGTERM.
+
+Without arguments it is a cluster of one node on localhost:9092, with its data in
+$XDG_DATA_HOME/moldau (~/.local/share/moldau), which is formatted if it is empty. A
+server.properties written for Apache Kafka works as it is.
+"""
+
+import argparse
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+from moldau.cli.errors import CommandError, UsageError
+from moldau.config.broker import BrokerConfig
+from moldau.config.definition import ConfigError
+from moldau.config.properties import parse_properties
+
+_LOG_FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+_LEVELS: Final = ("debug", "info", "warning", "error")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "properties", nargs="?", metavar="server.properties", help="file with Kafka's settings"
+    )
+    parser.add_argument("--data-dir", metavar="DIR", help="where the data is (log.dirs)")
+    parser.add_argument(
+        "--listen",
+        metavar="HOST:PORT",
+        help="where clients connect; the controller gets the next port. Port 0: a free one",
+    )
+    parser.add_argument(
+        "--set",
+        "--override",
+        dest="settings",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="a setting, stronger than the file's; may be repeated",
+    )
+    parser.add_argument(
+        "--log-level", choices=_LEVELS, default="info", help="what to log (default: info)"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    config = read_config(
+        options.properties, options.data_dir, options.listen, options.settings, os.environ
+    )
+    logging.basicConfig(
+        level=options.log_level.upper(), format=_LOG_FORMAT, stream=sys.stderr, force=True
+    )
+    from moldau.broker.node import run as run_node
+
+    return run_node(config)
+
+
+def read_config(
+    path: str | None,
+    data_dir: str | None,
+    listen: str | None,
+    settings: list[str],
+    environment: "os._Environ[str] | dict[str, str]",
+) -> BrokerConfig:
+    """The configuration that file and options make together.
+
+    Raises:
+        CommandError: the file cannot be read, or a setting in it is wrong.
+    """
+    properties = read_properties(path) if path else {}
+    if listen is not None:
+        properties.update(_listening(listen))
+    if data_dir is not None:
+        properties["log.dirs"] = os.path.abspath(data_dir)
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or not key.strip():
+            raise UsageError(f"--set {setting}: write key=value")
+        properties[key.strip()] = value.strip()
+    if "log.dirs" not in properties and "log.dir" not in properties:
+        properties["log.dirs"] = str(default_data_dir(environment))
+    try:
+        return BrokerConfig.from_properties(properties)
+    except ConfigError as error:
+        where = f"{path}: " if path else ""
+        raise CommandError(f"{where}{error}") from None
+
+
+def read_properties(path: str) -> dict[str, str]:
+    """The settings in a file; errors name it."""
+    try:
+        return parse_properties(Path(path).read_text(encoding="utf-8"))
+    except (ValueError, UnicodeDecodeError) as error:
+        raise CommandError(f"{path}: {error}") from None
+
+
+def default_data_dir(environment: "os._Environ[str] | dict[str, str]") -> Path:
+    """A directory for data that belongs to one user and is worth keeping."""
+    base = environment.get("XDG_DATA_HOME") or os.path.join(
+        environment.get("HOME") or os.path.expanduser("~"), ".local", "share"
+    )
+    return Path(base) / "moldau"
+
+
+def _listening(address: str) -> dict[str, str]:
+    """The settings for ``--listen``: one client listener and the controller's after it."""
+    host, colon, port = address.rpartition(":")
+    if not colon:
+        host, port = ("", address) if address.isdigit() else (address, "9092")
+    if not port.isdigit() or int(port) > 65535:
+        raise UsageError(f"--listen {address}: write host:port, as in localhost:9092")
+    number = int(port)
+    following = number + 1 if number else 0
+    controller_host = host or "localhost"
+    return {
+        "listeners": f"PLAINTEXT://{host}:{number},CONTROLLER://{controller_host}:{following}",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.bootstrap.servers": f"{controller_host}:{following}",
+    }

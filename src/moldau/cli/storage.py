@@ -1,0 +1,141 @@
+"""Format a data directory, and look into its files.
+
+moldau storage format --data-dir DIR
+moldau storage format -t CLUSTER_ID -c server.properties --standalone
+moldau storage dump DIR/orders-0/00000000000000000000.log --print-data-log
+moldau storage dump DIR/__cluster_metadata-0 --format json
+moldau storage random-uuid
+"""
+
+import argparse
+import os
+import random
+import sys
+
+from moldau.cli.errors import CommandError, UsageError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    _add_format(verbs.add_parser("format", help="make a data directory", allow_abbrev=False))
+    _add_dump(verbs.add_parser("dump", help="print what is in files", allow_abbrev=False))
+    uuid = verbs.add_parser("random-uuid", help="print an id for a new cluster")
+    uuid.set_defaults(action=_random_uuid)
+
+
+def _add_format(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Make data directories that a broker can start on."
+    parser.add_argument("-c", "--config", metavar="FILE", help="the node's server.properties")
+    parser.add_argument("--data-dir", metavar="DIR", help="instead of the file's log.dirs")
+    parser.add_argument(
+        "--set", dest="settings", metavar="KEY=VALUE", action="append", default=[], help="a setting"
+    )
+    parser.add_argument("-t", "--cluster-id", metavar="UUID", help="default: a new one")
+    quorum = parser.add_mutually_exclusive_group()
+    quorum.add_argument(
+        "-s", "--standalone", action="store_true", help="this node is the only voter so far"
+    )
+    quorum.add_argument(
+        "-I", "--initial-controllers", metavar="LIST", help="the first voters, id@host:port:uuid"
+    )
+    quorum.add_argument(
+        "-N", "--no-initial-controllers", action="store_true", help="voters come later"
+    )
+    parser.add_argument(
+        "-g", "--ignore-formatted", action="store_true", help="leave formatted directories alone"
+    )
+    parser.add_argument("-r", "--release-version", metavar="VERSION", help="such as 4.3")
+    parser.add_argument(
+        "-f", "--feature", metavar="NAME=LEVEL", action="append", default=[], help="may be repeated"
+    )
+    parser.set_defaults(action=_format)
+
+
+def _add_dump(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Print segments, indexes, snapshots, checkpoints and the metadata log. "
+        "A directory stands for the files in it."
+    )
+    parser.add_argument("paths", nargs="*", metavar="PATH")
+    parser.add_argument("--files", metavar="PATH,PATH", help="as in Kafka's own tool")
+    parser.add_argument(
+        "--print-data-log", action="store_true", help="keys, values and headers of records too"
+    )
+    parser.add_argument("--deep-iteration", action="store_true", help="records, not only batches")
+    parser.add_argument(
+        "--cluster-metadata-decoder",
+        action="store_true",
+        help="values are metadata records; known by itself in __cluster_metadata-0",
+    )
+    parser.add_argument(
+        "--index-sanity-check",
+        "--verify-index-only",
+        dest="verifies_only",
+        action="store_true",
+        help="say whether indexes fit their segment, and print nothing else",
+    )
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="json: one object per line"
+    )
+    parser.set_defaults(action=_dump)
+
+
+def run(options: argparse.Namespace) -> int:
+    return int(options.action(options))
+
+
+def _format(options: argparse.Namespace) -> int:
+    from moldau.broker.format import FormatError, FormatOptions, format_directories
+    from moldau.cli.start import read_config
+    from moldau.storage.disk import RealDisk
+
+    config = read_config(options.config, options.data_dir, None, options.settings, os.environ)
+    features = {}
+    for text in options.feature:
+        name, equals, level = text.partition("=")
+        if not equals or not level.strip().isdigit():
+            raise UsageError(f"--feature {text}: write name=level, as in group.version=1")
+        features[name.strip()] = int(level)
+    # A node on its own needs no flag to say so, unless its file names voters.
+    says_quorum = options.initial_controllers or options.no_initial_controllers
+    is_alone = not options.config and not says_quorum and not config.controller_quorum_voters
+    chosen = FormatOptions(
+        cluster_id=options.cluster_id,
+        release_version=options.release_version,
+        features=features,
+        ignore_formatted=options.ignore_formatted,
+        standalone=options.standalone or is_alone,
+        initial_controllers=options.initial_controllers,
+        no_initial_controllers=options.no_initial_controllers,
+    )
+    rng = random.SystemRandom()
+    try:
+        cluster_id = format_directories(config, chosen, RealDisk(), rng, report=print)
+    except FormatError as error:
+        raise CommandError(str(error)) from None
+    print(f"Cluster {cluster_id}, node {config.node_id}.")
+    return 0
+
+
+def _dump(options: argparse.Namespace) -> int:
+    from moldau.cli.dump import DumpOptions, dump_paths
+
+    paths = [*options.paths, *(options.files or "").split(",")]
+    paths = [path for path in paths if path]
+    if not paths:
+        raise UsageError("storage dump: name a file or a directory")
+    chosen = DumpOptions(
+        shows_records=options.print_data_log or options.deep_iteration,
+        shows_data=options.print_data_log,
+        is_metadata=options.cluster_metadata_decoder,
+        verifies_only=options.verifies_only,
+        is_json=options.format == "json",
+    )
+    return 0 if dump_paths(paths, chosen, sys.stdout) else 1
+
+
+def _random_uuid(options: argparse.Namespace) -> int:
+    from moldau.ids import new_uuid, uuid_to_str
+
+    print(uuid_to_str(new_uuid(random.SystemRandom())))
+    return 0

@@ -1,0 +1,185 @@
+"""One connection to one broker: typed requests out, typed responses back.
+
+The first thing said is ApiVersions; every later request is sent in the newest version
+that both sides know. Requests may be pipelined: ``post`` several, then ``receive`` their
+answers in the same order.
+"""
+
+import select
+import socket
+import struct
+from collections import deque
+from typing import Final, Self, TypeVar, cast
+
+from moldau.errors import ApiError, ErrorCode
+from moldau.protocol.api import APIS
+from moldau.protocol.header import decode_response_header, encode_request_header
+from moldau.protocol.message import Message
+from moldau.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+
+R = TypeVar("R", bound=Message)
+
+SOFTWARE_NAME: Final = "moldau"
+# Nobody answers with more; a larger size is noise, or a server that is no Kafka.
+MAX_RESPONSE_BYTES: Final = 1 << 30
+
+_SIZE: Final = struct.Struct(">i")
+_API_VERSIONS_KEY: Final = 18
+
+
+class ConnectionFailed(Exception):  # noqa: N818  # what happened, in two words
+    """There is no talking to the broker: refused, lost, timed out, or no Kafka at all."""
+
+
+class Connection:
+    """Connects when made. Not for use by several threads at once."""
+
+    def __init__(
+        self, host: str, port: int, *, client_id: str = "moldau", timeout_s: float = 30.0
+    ) -> None:
+        self.host = host
+        self.port = port
+        self.client_id = client_id
+        self._correlation_id = 0
+        self._awaited: deque[tuple[int, int, int]] = deque()
+        try:
+            self._socket = socket.create_connection((host, port), timeout_s)
+        except OSError as error:
+            reason = error.strerror or str(error) or type(error).__name__
+            raise ConnectionFailed(f"cannot connect to {host}:{port}: {reason}") from None
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._reader = self._socket.makefile("rb", 1 << 16)
+        self._versions: dict[int, tuple[int, int]] = {}
+        try:
+            self._negotiate()
+        except BaseException:
+            self.close()
+            raise
+
+    def request(self, request: Message, response_class: type[R]) -> R:
+        """Send ``request`` and wait for its answer."""
+        self.post(request)
+        return self.receive(response_class)
+
+    def post(self, request: Message, *, is_answered: bool = True) -> None:
+        """Send ``request`` without waiting; its answer is taken by ``receive``."""
+        key = request.API_KEY
+        self._post(request, self.version_of(key), is_answered=is_answered)
+
+    def receive(self, response_class: type[R]) -> R:
+        """The answer to the oldest request that has none yet."""
+        correlation_id, key, version = self._awaited[0]
+        frame = self._receive_frame()
+        self._awaited.popleft()
+        answered, position = decode_response_header(frame, key, version)
+        if answered != correlation_id:
+            self.close()
+            message = f"{self} answered request {answered} when {correlation_id} was due"
+            raise ConnectionFailed(message)
+        response, _ = response_class.decode(frame, position, version)
+        return cast(R, response)
+
+    def version_of(self, api_key: int) -> int:
+        """The newest version of an API that both sides know.
+
+        Raises:
+            ApiError: UNSUPPORTED_VERSION, naming the API, if there is none.
+        """
+        api = APIS[api_key]
+        ours = api.max_version - 1 if api.latest_unstable else api.max_version
+        lowest, highest = self._versions.get(api_key, (0, -1))
+        version = min(ours, highest)
+        if version < max(lowest, api.min_version):
+            theirs = f"{lowest} to {highest}" if highest >= 0 else "none"
+            message = (
+                f"{self} offers {theirs} of {api.name}'s versions; "
+                f"this client speaks {api.min_version} to {ours}"
+            )
+            raise ApiError(ErrorCode.UNSUPPORTED_VERSION, message)
+        return version
+
+    def supports(self, api_key: int) -> bool:
+        return api_key in self._versions
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether an idle connection was closed by the broker: all there is to read is its end."""
+        if self._socket.fileno() < 0:
+            return True
+        if self._awaited:
+            return False
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        return bool(poll.poll(0))
+
+    def set_timeout(self, timeout_s: float) -> None:
+        self._socket.settimeout(timeout_s)
+
+    def close(self) -> None:
+        self._reader.close()
+        self._socket.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+    def _negotiate(self) -> None:
+        """Learn what the broker speaks; one too old for our ApiVersions says so in version 0."""
+        from moldau import __version__
+
+        version = APIS[_API_VERSIONS_KEY].max_version
+        while True:
+            self._post(ApiVersionsRequest(SOFTWARE_NAME, __version__), version)
+            self._awaited.popleft()
+            frame = self._receive_frame()
+            error = int.from_bytes(frame[4:6], "big", signed=True)
+            answered_in = 0 if error == ErrorCode.UNSUPPORTED_VERSION else version
+            response, _ = ApiVersionsResponse.decode(frame, 4, answered_in)
+            self._versions = {
+                api.api_key: (api.min_version, api.max_version) for api in response.api_keys
+            }
+            if error == ErrorCode.NONE:
+                return
+            offered = self._versions.get(_API_VERSIONS_KEY, (0, 0))[1]
+            if error != ErrorCode.UNSUPPORTED_VERSION or offered >= version:
+                raise ApiError(ErrorCode(error), f"{self} refused ApiVersions")
+            version = offered
+
+    def _post(self, request: Message, version: int, *, is_answered: bool = True) -> None:
+        self._correlation_id = (self._correlation_id + 1) & 0x7FFFFFFF
+        key = request.API_KEY
+        header = encode_request_header(key, version, self._correlation_id, self.client_id)
+        body = request.encode(version)
+        try:
+            self._socket.sendall(b"".join((_SIZE.pack(len(header) + len(body)), header, body)))
+        except OSError as error:
+            raise self._lost(error) from None
+        if is_answered:
+            self._awaited.append((self._correlation_id, key, version))
+
+    def _receive_frame(self) -> bytes:
+        try:
+            prefix = self._reader.read(4)
+            size = _SIZE.unpack(prefix)[0] if len(prefix) == 4 else -1
+            if 4 <= size <= MAX_RESPONSE_BYTES:
+                frame: bytes = self._reader.read(size)
+                if len(frame) == size:
+                    return frame
+        except (OSError, ValueError) as error:
+            raise self._lost(error) from None
+        self.close()
+        if len(prefix) == 4 and not 4 <= size <= MAX_RESPONSE_BYTES:
+            raise ConnectionFailed(f"{self} does not answer as a Kafka broker does")
+        raise ConnectionFailed(f"{self} closed the connection")
+
+    def _lost(self, error: Exception) -> ConnectionFailed:
+        self.close()
+        if isinstance(error, TimeoutError):
+            return ConnectionFailed(f"{self} did not answer in time")
+        reason = getattr(error, "strerror", None) or str(error)
+        return ConnectionFailed(f"the connection to {self} is lost: {reason}")

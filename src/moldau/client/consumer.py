@@ -1,0 +1,278 @@
+"""Records out of the partitions that one names, from the offsets that one names.
+
+``assign`` says what to read and from where, ``poll`` gives what has come. Batches that
+transactions aborted are left out when only committed records are wanted; the markers that
+end transactions are never shown.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple, Self
+
+from moldau.client.cluster import Cluster, error_code, raise_for
+from moldau.client.connection import Connection, ConnectionFailed
+from moldau.client.offsets import EARLIEST, LATEST, list_offsets
+from moldau.errors import ApiError, ErrorCode
+from moldau.ids import TopicPartition
+from moldau.protocol.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    PartitionData,
+)
+from moldau.record.control import ControlType, decode_control_key
+from moldau.record.header import BatchHeader, iter_headers
+from moldau.record.records import Headers, decode_records
+
+_FETCH_KEY: Final = 1
+_FIRST_WITH_TOPIC_IDS: Final = 13
+_RETRY_BACKOFF_S: Final = 0.1
+_RESETS: Final = {"earliest": EARLIEST, "latest": LATEST}
+
+
+class ConsumerRecord(NamedTuple):
+    """One record, and where it was found."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    is_log_append_time: bool
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+    leader_epoch: int
+
+
+class Consumer:
+    """Use as a context manager, or ``close()`` it."""
+
+    def __init__(
+        self,
+        bootstrap: str,
+        *,
+        client_id: str = "moldau-consumer",
+        min_bytes: int = 1,
+        max_bytes: int = 52_428_800,
+        max_partition_bytes: int = 1_048_576,
+        max_wait_ms: int = 500,
+        read_committed: bool = False,
+        auto_offset_reset: str = "none",
+        timeout_s: float = 30.0,
+    ) -> None:
+        """``auto_offset_reset`` says where to go on from an offset that is not there."""
+        if auto_offset_reset not in ("none", *_RESETS):
+            raise ValueError(f"auto_offset_reset={auto_offset_reset}: earliest, latest or none")
+        self.cluster = Cluster(bootstrap, client_id=client_id, timeout_s=timeout_s)
+        self._min_bytes = min_bytes
+        self._max_bytes = max_bytes
+        self._max_partition_bytes = max_partition_bytes
+        self._max_wait_ms = max_wait_ms
+        self._read_committed = read_committed
+        self._reset = auto_offset_reset
+        self._positions: dict[TopicPartition, int] = {}
+        self.high_watermarks: dict[TopicPartition, int] = {}
+
+    def assign(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Read these partitions from these offsets on, and no others.
+
+        Raises:
+            ApiError: a topic or a partition does not exist.
+        """
+        topics = {partition.topic for partition in offsets}
+        self.cluster.retrying(lambda: self.cluster.by_leader(offsets), topics)
+        self._positions = dict(offsets)
+
+    def partitions_of(self, topic: str) -> list[TopicPartition]:
+        """All partitions of a topic."""
+        metadata = self.cluster.retrying(lambda: self.cluster.topic(topic), [topic])
+        return [TopicPartition(topic, each.partition) for each in metadata.partitions]
+
+    def offsets_at(self, timestamps: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """The offset of the first record at or after a time; the end if there is none.
+
+        ``EARLIEST`` and ``LATEST`` of ``client.offsets`` stand for the ends of the log.
+        """
+        found = list_offsets(self.cluster, timestamps, read_committed=self._read_committed)
+        beyond = {partition: LATEST for partition, each in found.items() if each.offset < 0}
+        ends = list_offsets(self.cluster, beyond, read_committed=self._read_committed)
+        return {partition: each.offset for partition, each in {**found, **ends}.items()}
+
+    def seek(self, partition: TopicPartition, offset: int) -> None:
+        assert partition in self._positions, f"{partition} is not assigned"
+        self._positions[partition] = offset
+
+    def unassign(self, partition: TopicPartition) -> None:
+        """Read no more of this partition."""
+        self._positions.pop(partition, None)
+
+    @property
+    def positions(self) -> dict[TopicPartition, int]:
+        """The offset to be read next, by partition."""
+        return dict(self._positions)
+
+    def poll(self, timeout_s: float) -> list[ConsumerRecord]:
+        """What has come since the last time; waits up to ``timeout_s`` if that is nothing.
+
+        Raises:
+            ApiError: a partition cannot be read, for a reason that waiting does not mend.
+        """
+        deadline = time.monotonic() + timeout_s
+        while self._positions:
+            remaining_s = max(deadline - time.monotonic(), 0.0)
+            wait_ms = min(self._max_wait_ms, int(remaining_s * 1000))
+            records = self._fetch(wait_ms)
+            if records or time.monotonic() >= deadline:
+                return records
+        return []
+
+    def close(self) -> None:
+        self.cluster.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _fetch(self, wait_ms: int) -> list[ConsumerRecord]:
+        """One request to every leader; they are all asked before the first answer is read."""
+        topics = {partition.topic for partition in self._positions}
+        groups = self.cluster.retrying(lambda: self.cluster.by_leader(self._positions), topics)
+        asked: list[Connection] = []
+        records: list[ConsumerRecord] = []
+        try:
+            for leader, partitions in groups.items():
+                connection = self.cluster.connection(leader)
+                connection.post(self._request(connection, partitions, wait_ms))
+                asked.append(connection)
+            for connection in asked:
+                response = connection.receive(FetchResponse)
+                raise_for(response.error_code, None, f"fetch from {connection}")
+                records += self._take(response)
+        except ConnectionFailed:
+            # Answers that were not read would be taken for those of the next request.
+            for connection in asked:
+                connection.close()
+            self._pause(topics)
+        return records
+
+    def _request(
+        self, connection: Connection, partitions: list[TopicPartition], wait_ms: int
+    ) -> FetchRequest:
+        with_ids = connection.version_of(_FETCH_KEY) >= _FIRST_WITH_TOPIC_IDS
+        topics: dict[str, FetchTopic] = {}
+        for partition in partitions:
+            if partition.topic not in topics:
+                topic = FetchTopic()
+                if with_ids:
+                    topic.topic_id = self.cluster.topic(partition.topic).topic_id
+                else:
+                    topic.topic = partition.topic
+                topics[partition.topic] = topic
+            topics[partition.topic].partitions.append(
+                FetchPartition(
+                    partition=partition.partition,
+                    fetch_offset=self._positions[partition],
+                    partition_max_bytes=self._max_partition_bytes,
+                )
+            )
+        return FetchRequest(
+            max_wait_ms=wait_ms,
+            min_bytes=self._min_bytes,
+            max_bytes=self._max_bytes,
+            isolation_level=int(self._read_committed),
+            topics=list(topics.values()),
+        )
+
+    def _take(self, response: FetchResponse) -> list[ConsumerRecord]:
+        names = {topic.topic_id: topic.name for topic in self.cluster.topics.values()}
+        records: list[ConsumerRecord] = []
+        for topic in response.responses:
+            name = topic.topic or names.get(topic.topic_id, "")
+            for data in topic.partitions:
+                partition = TopicPartition(name, data.partition_index)
+                if partition not in self._positions:
+                    continue
+                if data.error_code != ErrorCode.NONE:
+                    self._on_error(partition, error_code(data.error_code))
+                    continue
+                self.high_watermarks[partition] = data.high_watermark
+                records += self._decode(partition, data)
+        return records
+
+    def _on_error(self, partition: TopicPartition, code: ErrorCode) -> None:
+        """Move to where there is something to read, ask again, or give up."""
+        offset = self._positions[partition]
+        if code is ErrorCode.OFFSET_OUT_OF_RANGE and self._reset in _RESETS:
+            found = self.offsets_at({partition: _RESETS[self._reset]})
+            self._positions[partition] = found[partition]
+        elif code is ErrorCode.OFFSET_OUT_OF_RANGE:
+            ends = {
+                end: list_offsets(self.cluster, {partition: timestamp})[partition].offset
+                for end, timestamp in _RESETS.items()
+            }
+            message = (
+                f"{partition} has no offset {offset}: "
+                f"it begins at {ends['earliest']} and ends before {ends['latest']}"
+            )
+            raise ApiError(code, message)
+        elif code.retriable:
+            self._pause({partition.topic})
+        else:
+            raise_for(code, None, f"{partition} at offset {offset}")
+
+    def _pause(self, topics: set[str]) -> None:
+        self.cluster.forget(topics)
+        time.sleep(_RETRY_BACKOFF_S)
+
+    def _decode(self, partition: TopicPartition, data: PartitionData) -> list[ConsumerRecord]:
+        records: list[ConsumerRecord] = []
+        if not data.records:
+            return records
+        assert isinstance(data.records, memoryview), "decoded records are a slice of the frame"
+        batches = data.records
+        start = self._positions[partition]
+        for position, header in self._visible(data, batches, start):
+            records.extend(
+                ConsumerRecord(
+                    partition.topic,
+                    partition.partition,
+                    record.offset,
+                    record.timestamp,
+                    header.is_log_append_time,
+                    record.key,
+                    record.value,
+                    record.headers,
+                    header.partition_leader_epoch,
+                )
+                for record in decode_records(batches, position)
+                if record.offset >= start
+            )
+        # Past the last batch, also where it was compacted away or not for showing.
+        for _, header in iter_headers(batches):
+            self._positions[partition] = max(start, header.next_offset)
+        return records
+
+    def _visible(
+        self, data: PartitionData, batches: memoryview, start: int
+    ) -> Iterator[tuple[int, BatchHeader]]:
+        """The batches that a user may see: no markers, and nothing that was aborted.
+
+        The broker names the aborted transactions with their first offsets; each ends at
+        the abort marker of its producer.
+        """
+        upcoming = sorted(data.aborted_transactions or (), key=lambda each: each.first_offset)
+        aborted: set[int] = set()
+        for position, header in iter_headers(batches):
+            while upcoming and upcoming[0].first_offset <= header.last_offset:
+                aborted.add(upcoming.pop(0).producer_id)
+            if header.is_control:
+                first = next(iter(decode_records(batches, position)), None)
+                if first is not None and decode_control_key(first.key) == ControlType.ABORT:
+                    aborted.discard(header.producer_id)
+            elif header.last_offset >= start and not (
+                self._read_committed and header.is_transactional and header.producer_id in aborted
+            ):
+                yield position, header

@@ -1,0 +1,112 @@
+"""Checks of a broker's configuration that look at several settings at once.
+
+They are Kafka's, so that a configuration one of the two takes is taken by the other.
+"""
+
+from typing import TYPE_CHECKING
+
+from moldau.config.definition import ConfigError
+from moldau.config.listeners import Listener
+
+if TYPE_CHECKING:
+    from moldau.config.broker import BrokerConfig
+
+
+def check_broker_config(config: "BrokerConfig") -> None:
+    """Raises ConfigError for the first setting that does not go with the others."""
+    _check_security(config)
+    _check_log(config)
+    _check_roles(config)
+    if config.is_broker:
+        _check_advertised(config)
+    if config.max_connections_per_ip == 0 and not config.connection_overrides:
+        problem = "may be 0 only if max.connections.per.ip.overrides lets someone in"
+        raise ConfigError("max.connections.per.ip", 0, problem)
+    if 0 < config.queued_max_request_bytes < config.socket_request_max_bytes:
+        problem = f"must be at least socket.request.max.bytes={config.socket_request_max_bytes}"
+        raise ConfigError("queued.max.request.bytes", config.queued_max_request_bytes, problem)
+
+
+def _check_security(config: "BrokerConfig") -> None:
+    for listener in (*config.listeners, *config.advertised):
+        if listener.security_protocol != "PLAINTEXT":
+            problem = (
+                f"it uses {listener.security_protocol}, which Moldau does not support yet; "
+                "listeners must be PLAINTEXT"
+            )
+            raise ConfigError("listeners", listener, problem)
+
+
+def _check_log(config: "BrokerConfig") -> None:
+    if config.log_roll_ms < 1:
+        raise ConfigError("log.roll.ms", config.log_roll_ms, "must be at least 1")
+    if config.log_roll_jitter_ms < 0:
+        raise ConfigError("log.roll.jitter.ms", config.log_roll_jitter_ms, "must be at least 0")
+    if config.log_retention_ms == 0:
+        raise ConfigError("log.retention.ms", 0, "must be -1 (keep for ever) or at least 1")
+    if config.log_cleaner_min_compaction_lag_ms > config.log_cleaner_max_compaction_lag_ms:
+        problem = "must be at most log.cleaner.max.compaction.lag.ms"
+        value = config.log_cleaner_min_compaction_lag_ms
+        raise ConfigError("log.cleaner.min.compaction.lag.ms", value, problem)
+    threads = max(config.log_cleaner_threads, 1)
+    if config.log_cleaner_dedupe_buffer_size // threads <= 1024 * 1024:
+        value = config.log_cleaner_dedupe_buffer_size
+        problem = "must be more than 1048576 per cleaner thread"
+        raise ConfigError("log.cleaner.dedupe.buffer.size", value, problem)
+
+
+def _check_roles(config: "BrokerConfig") -> None:
+    voters = _voter_ids(config.controller_quorum_voters)
+    if not voters and not config.controller_quorum_bootstrap_servers:
+        problem = "this or controller.quorum.voters must say where the controllers are"
+        raise ConfigError("controller.quorum.bootstrap.servers", "''", problem)
+    if not config.is_controller:
+        problem = "Moldau runs broker and controller in one process so far: use broker,controller"
+        raise ConfigError("process.roles", ",".join(config.process_roles), problem)
+    if voters and config.node_id not in voters:
+        text = ",".join(config.controller_quorum_voters)
+        raise ConfigError("controller.quorum.voters", text, f"must contain node {config.node_id}")
+    if len(voters) > 1:
+        text = ",".join(config.controller_quorum_voters)
+        problem = "Moldau runs a quorum of one so far: name this node only"
+        raise ConfigError("controller.quorum.voters", text, problem)
+    listening = [listener.name for listener in config.listeners]
+    for name in config.controller_listener_names:
+        if name.upper() not in listening:
+            problem = f"{name} is not one of the listeners: {', '.join(listening)}"
+            raise ConfigError("controller.listener.names", name, problem)
+
+
+def _voter_ids(voters: tuple[str, ...]) -> list[int]:
+    """Node ids out of ``1@host:9093``."""
+    ids = []
+    for voter in voters:
+        node, at, address = voter.partition("@")
+        if not at or not node.isdigit() or not address.rpartition(":")[2].isdigit():
+            raise ConfigError("controller.quorum.voters", voter, "write id@host:port")
+        ids.append(int(node))
+    return ids
+
+
+def _check_advertised(config: "BrokerConfig") -> None:
+    names = [listener.name for listener in config.advertised]
+    if not names:
+        text = ",".join(map(str, config.listeners))
+        problem = "a broker needs a listener that is not in controller.listener.names"
+        raise ConfigError("listeners", text, problem)
+    if config.inter_broker_listener_name not in names:
+        problem = f"must be one of the advertised listeners: {', '.join(names)}"
+        value = config.inter_broker_listener_name
+        raise ConfigError("inter.broker.listener.name", value, problem)
+    listening = [listener.name for listener in config.listeners]
+    for listener in config.advertised:
+        _check_one_advertised(listener, listening)
+
+
+def _check_one_advertised(listener: Listener, listening: list[str]) -> None:
+    if listener.name not in listening:
+        problem = f"its name must be one of the listeners: {', '.join(listening)}"
+        raise ConfigError("advertised.listeners", listener, problem)
+    if listener.host == "0.0.0.0":
+        problem = "nobody can connect to 0.0.0.0: advertise an address others can reach"
+        raise ConfigError("advertised.listeners", listener, problem)

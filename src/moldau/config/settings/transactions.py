@@ -1,0 +1,34 @@
+"""Settings of transactions and of producers' state."""
+
+from typing import Final
+
+TRANSACTIONS: Final = """
+add.partitions.to.txn.retry.backoff.max.ms INT 100 0.. HIGH read-only accepted
+  Longest pause before the broker asks again to add a partition to a transaction.
+add.partitions.to.txn.retry.backoff.ms INT 20 1.. HIGH read-only accepted
+  First pause before the broker asks again to add a partition to a transaction.
+producer.id.expiration.ms INT 86400000 1.. LOW cluster-wide honoured
+  How long the state of a producer that writes nothing is kept.
+transaction.abort.timed.out.transaction.cleanup.interval.ms INT 10000 1.. LOW read-only accepted
+  How often transactions that took too long are aborted.
+transaction.max.timeout.ms INT 900000 1.. HIGH read-only accepted
+  Longest time a producer may ask for one transaction.
+transaction.partition.verification.enable BOOLEAN true any LOW cluster-wide accepted
+  Whether a transactional write is checked to belong to a running transaction.
+transaction.remove.expired.transaction.cleanup.interval.ms INT 3600000 1.. LOW read-only accepted
+  How often expired transactional ids are removed.
+transaction.state.log.load.buffer.size INT 5242880 1.. HIGH read-only accepted
+  Batch size in which transaction state is read into memory.
+transaction.state.log.min.isr INT 2 1.. HIGH read-only accepted
+  Replicas of the transaction topic that must be in sync.
+transaction.state.log.num.partitions INT 50 1.. HIGH read-only accepted
+  Partitions of the transaction topic.
+transaction.state.log.replication.factor SHORT 3 1.. HIGH read-only accepted
+  Replicas of the transaction topic.
+transaction.state.log.segment.bytes INT 104857600 1.. HIGH read-only accepted
+  Segment size of the transaction topic.
+transaction.two.phase.commit.enable BOOLEAN false any LOW read-only refused
+  Whether an outside coordinator may decide over transactions.
+transactional.id.expiration.ms INT 604800000 1.. HIGH read-only accepted
+  How long an unused transactional id is kept.
+"""

@@ -1,0 +1,392 @@
+"""Brokers come and go: registration, fencing, controlled shutdown, unregistration.
+
+A registered broker begins fenced: known, but leading nothing. It is unfenced when it has
+caught up with the log, and then leads what waits for it. A broker that stops says so
+first, gives up its leaderships, and is fenced.
+
+A broker that comes back without having said goodbye may have lost what it had not
+flushed. With eligible leader replicas (KIP-966) it therefore loses its place in every
+ISR and ELR before it is registered again; where it was the last leader, it is elected
+once more, as an unclean leader that has to recover.
+"""
+
+from collections.abc import Callable, Iterable
+
+from moldau.controller.outcome import Outcome
+from moldau.controller.partition_change import ONLINE, UNCLEAN, PartitionChange, without
+from moldau.controller.state import ControllerState
+from moldau.errors import ApiError, ErrorCode
+from moldau.ids import uuid_to_str
+from moldau.metadata.features import (
+    METADATA_3_7_IV2,
+    METADATA_4_3_IV0,
+    METADATA_VERSION,
+    VersionRange,
+)
+from moldau.metadata.image import TopicImage
+from moldau.metadata.registrations import (
+    NO_LEADER,
+    RECOVERED,
+    RECOVERING,
+    BrokerRegistration,
+    Endpoint,
+    PartitionRegistration,
+    is_reserved_directory,
+)
+from moldau.protocol.message import Message
+from moldau.protocol.messages.allocate_producer_ids import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
+)
+from moldau.protocol.messages.broker_heartbeat import (
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+)
+from moldau.protocol.messages.broker_registration import (
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+)
+from moldau.protocol.messages.controller_registration import (
+    ControllerRegistrationRequest,
+    ControllerRegistrationResponse,
+)
+from moldau.protocol.messages.unregister_broker import (
+    UnregisterBrokerRequest,
+    UnregisterBrokerResponse,
+)
+from moldau.protocol.records.metadata import (
+    BrokerRegistrationChangeRecord,
+    ControllerEndpoint,
+    ControllerFeature,
+    PartitionChangeRecord,
+    ProducerIdsRecord,
+    RegisterControllerRecord,
+    UnregisterBrokerRecord,
+)
+
+PRODUCER_ID_BLOCK_SIZE = 1000
+_MAX_INT64 = (1 << 63) - 1
+
+
+def register_broker(
+    state: ControllerState, request: BrokerRegistrationRequest, next_offset: int
+) -> Outcome[BrokerRegistrationResponse]:
+    """Take a broker in, fenced. Its epoch is ``next_offset``, where the log ends now.
+
+    Raises:
+        ApiError: INCONSISTENT_CLUSTER_ID, INVALID_REGISTRATION, UNSUPPORTED_VERSION.
+    """
+    if request.cluster_id != state.cluster_id:
+        message = f"Expected cluster ID {state.cluster_id}, but got cluster ID {request.cluster_id}"
+        raise ApiError(ErrorCode.INCONSISTENT_CLUSTER_ID, message)
+    if request.is_migrating_zk_broker:
+        message = "Controller does not support registering ZK brokers."
+        raise ApiError(ErrorCode.BROKER_ID_NOT_REGISTERED, message)
+    _check_log_dirs(state, request)
+    features = {
+        feature.name: VersionRange(feature.min_supported_version, feature.max_supported_version)
+        for feature in request.features
+    }
+    _check_features(state, features)
+    existing = state.image.brokers.get(request.broker_id)
+    records: list[Message] = []
+    epoch, fenced, in_shutdown = next_offset, True, False
+    if existing is not None and existing.incarnation_id == request.incarnation_id:
+        epoch, fenced = existing.epoch, existing.fenced
+        in_shutdown = existing.in_controlled_shutdown
+    elif existing is not None:
+        is_clean = request.previous_broker_epoch == existing.epoch
+        records += _after_shutdown(state, request.broker_id, is_clean)
+    has_directories = state.image.metadata_version >= METADATA_3_7_IV2
+    registration = BrokerRegistration(
+        id=request.broker_id,
+        epoch=epoch,
+        incarnation_id=request.incarnation_id,
+        endpoints=tuple(
+            Endpoint(listener.name, listener.host, listener.port, listener.security_protocol)
+            for listener in request.listeners
+        ),
+        features=features,
+        rack=request.rack,
+        fenced=fenced,
+        in_controlled_shutdown=in_shutdown,
+        log_dirs=tuple(request.log_dirs) if has_directories else (),
+        cordoned_log_dirs=None,
+    )
+    # The registration comes last: until it is written, all of this can be done again.
+    records.append(registration.to_record())
+    return Outcome(records, BrokerRegistrationResponse(broker_epoch=epoch))
+
+
+def _check_log_dirs(state: ControllerState, request: BrokerRegistrationRequest) -> None:
+    if state.image.metadata_version < METADATA_3_7_IV2:
+        return
+
+    def invalid(reason: str) -> ApiError:
+        return ApiError(ErrorCode.INVALID_REGISTRATION, reason)
+
+    if not request.log_dirs:
+        raise invalid("No directories specified in request")
+    if any(is_reserved_directory(directory) for directory in request.log_dirs):
+        raise invalid("Reserved directory ID in request")
+    if len(dict.fromkeys(request.log_dirs)) != len(request.log_dirs):
+        raise invalid("Duplicate directory ID in request")
+    for broker in state.image.brokers.values():
+        for directory in request.log_dirs:
+            if broker.id != request.broker_id and directory in broker.log_dirs:
+                name = uuid_to_str(directory)
+                raise invalid(f"Broker {broker.id} is already registered with directory {name}")
+
+
+def _check_features(state: ControllerState, features: dict[str, VersionRange]) -> None:
+    """Whether the broker can work at every level that the cluster has finalised."""
+    if METADATA_VERSION not in features:
+        message = f"Request features do not contain '{METADATA_VERSION}'"
+        raise ApiError(ErrorCode.INVALID_REGISTRATION, message)
+    for name in {**features, **dict(state.image.features)}:
+        finalized = state.image.features.get(name, 0)
+        supported = features.get(name, VersionRange(0, 0))
+        # The level of kraft.version is the quorum's to check.
+        if finalized not in supported and name != "kraft.version":
+            message = (
+                "Unable to register because the broker does not support finalized version "
+                f"{finalized} of {name}. The broker wants a version between "
+                f"{supported.min_version} and {supported.max_version}, inclusive."
+            )
+            raise ApiError(ErrorCode.UNSUPPORTED_VERSION, message)
+
+
+def register_controller(
+    state: ControllerState, request: ControllerRegistrationRequest
+) -> Outcome[ControllerRegistrationResponse]:
+    """Note where a controller listens and what it supports."""
+    record = RegisterControllerRecord(
+        controller_id=request.controller_id,
+        incarnation_id=request.incarnation_id,
+        zk_migration_ready=False,
+        end_points=[
+            ControllerEndpoint(
+                name=listener.name,
+                host=listener.host,
+                port=listener.port,
+                security_protocol=listener.security_protocol,
+            )
+            for listener in request.listeners
+        ],
+        features=[
+            ControllerFeature(
+                name=feature.name,
+                min_supported_version=feature.min_supported_version,
+                max_supported_version=feature.max_supported_version,
+            )
+            for feature in request.features
+        ],
+    )
+    return Outcome([record], ControllerRegistrationResponse(error_message=None))
+
+
+def broker_heartbeat(
+    state: ControllerState, request: BrokerHeartbeatRequest
+) -> Outcome[BrokerHeartbeatResponse]:
+    """Fence, unfence or let a broker shut down, as its heartbeat asks.
+
+    Raises:
+        ApiError: STALE_BROKER_EPOCH if it is from an earlier incarnation.
+    """
+    broker = state.broker_with_epoch(request.broker_id, request.broker_epoch)
+    is_caught_up = request.current_metadata_offset >= broker.epoch
+    records: list[Message] = []
+    fenced = broker.fenced
+    should_shut_down = False
+    if request.want_shut_down:
+        if not broker.fenced and not broker.in_controlled_shutdown:
+            records += begin_controlled_shutdown(state, broker)
+        elif not broker.fenced and not _leads_any(state, broker.id):
+            records += fence(state, broker)
+            fenced = True
+        should_shut_down = fenced
+    elif request.want_fence:
+        if not broker.fenced:
+            records += fence(state, broker)
+        fenced = True
+    elif broker.fenced and is_caught_up:
+        records += unfence(state, broker)
+        fenced = False
+    cordoned = request.cordoned_log_dirs
+    if cordoned is not None and state.image.metadata_version >= METADATA_4_3_IV0:
+        records += _cordon(broker, tuple(cordoned))
+    response = BrokerHeartbeatResponse(
+        is_caught_up=is_caught_up, is_fenced=fenced, should_shut_down=should_shut_down
+    )
+    return Outcome(records, response)
+
+
+def _leads_any(state: ControllerState, broker_id: int) -> bool:
+    return any(registration.leader == broker_id for _, _, registration in state.partitions())
+
+
+def _cordon(broker: BrokerRegistration, cordoned: tuple[bytes, ...]) -> list[Message]:
+    if broker.cordoned_log_dirs == cordoned:
+        return []
+    return [
+        BrokerRegistrationChangeRecord(
+            broker_id=broker.id, broker_epoch=broker.epoch, cordoned_log_dirs=list(cordoned)
+        )
+    ]
+
+
+def fence(state: ControllerState, broker: BrokerRegistration) -> list[Message]:
+    """Take the broker out of every ISR, then out of service."""
+    records = list(_leader_and_isr_changes(state, to_remove=broker.id))
+    change = BrokerRegistrationChangeRecord(
+        broker_id=broker.id, broker_epoch=broker.epoch, fenced=1
+    )
+    return [*records, change]
+
+
+def unfence(state: ControllerState, broker: BrokerRegistration) -> list[Message]:
+    """Put the broker into service, then let it lead what has no leader."""
+    change = BrokerRegistrationChangeRecord(
+        broker_id=broker.id, broker_epoch=broker.epoch, fenced=-1
+    )
+    return [change, *_leader_and_isr_changes(state, to_add=broker.id)]
+
+
+def begin_controlled_shutdown(state: ControllerState, broker: BrokerRegistration) -> list[Message]:
+    """Let others lead what the broker leads, before it stops."""
+    records: list[Message] = []
+    if not broker.in_controlled_shutdown:
+        records.append(
+            BrokerRegistrationChangeRecord(
+                broker_id=broker.id, broker_epoch=broker.epoch, in_controlled_shutdown=1
+            )
+        )
+    return [*records, *_leader_and_isr_changes(state, to_remove=broker.id)]
+
+
+def _after_shutdown(state: ControllerState, broker_id: int, is_clean: bool) -> list[Message]:
+    """What the return of a broker says about its former life."""
+    if state.image.is_elr_enabled and not is_clean:
+        return list(_leader_and_isr_changes(state, unclean=broker_id))
+    return list(_leader_and_isr_changes(state, to_remove=broker_id))
+
+
+def mark_recovered(state: ControllerState, broker_id: int) -> list[Message]:
+    """The partitions that ``broker_id`` leads need no more recovering.
+
+    There is nothing a leader could do to recover but to start serving what it has; so
+    it says that it has, as soon as it leads.
+    """
+    return [
+        PartitionChangeRecord(
+            topic_id=topic.id, partition_id=partition, leader_recovery_state=RECOVERED
+        )
+        for topic, partition, registration in state.partitions()
+        if registration.leader == broker_id and registration.leader_recovery_state == RECOVERING
+    ]
+
+
+def _leader_and_isr_changes(
+    state: ControllerState,
+    *,
+    to_remove: int = NO_LEADER,
+    to_add: int = NO_LEADER,
+    unclean: int = NO_LEADER,
+) -> Iterable[PartitionChangeRecord]:
+    """Changes for every partition that a broker's coming or going touches."""
+
+    def may_lead(replica: int) -> bool:
+        if replica in (to_remove, unclean):
+            return False
+        # It is still fenced in the image while the records that unfence it are made.
+        return replica == to_add or state.is_active(replica)
+
+    for topic, partition, registration in state.partitions():
+        if not _is_touched(registration, to_remove, to_add, unclean):
+            continue
+        change = partition_change(state, topic, partition, registration, may_lead)
+        if is_unclean_election_enabled(state, topic.name):
+            change.election = UNCLEAN
+        if unclean != NO_LEADER:
+            change.unclean_shutdown = (unclean,)
+        change.isr = without(registration.isr, to_remove, unclean)
+        record = change.build()
+        if record is not None:
+            yield record
+
+
+def _is_touched(
+    registration: PartitionRegistration, to_remove: int, to_add: int, unclean: int
+) -> bool:
+    if to_add != NO_LEADER:
+        return registration.leader == NO_LEADER
+    if to_remove != NO_LEADER:
+        return to_remove in registration.isr
+    return unclean in registration.isr or unclean in registration.elr
+
+
+def partition_change(
+    state: ControllerState,
+    topic: TopicImage,
+    partition: int,
+    registration: PartitionRegistration,
+    may_lead: Callable[[int], bool] | None = None,
+) -> PartitionChange:
+    """A change of one partition, with what the cluster's settings say about it."""
+    min_isr = state.topic_setting(topic.name, "min.insync.replicas", "min.insync.replicas")
+    return PartitionChange(
+        registration,
+        topic.id,
+        partition,
+        state.is_active if may_lead is None else may_lead,
+        metadata_version=state.image.metadata_version,
+        # A minimum above the number of replicas could never be met.
+        min_isr=min(int(min_isr or 1), len(registration.replicas)),
+        is_elr_enabled=state.image.is_elr_enabled,
+        election=ONLINE,
+    )
+
+
+def is_unclean_election_enabled(state: ControllerState, topic: str) -> bool:
+    name = "unclean.leader.election.enable"
+    return state.topic_setting(topic, name, name) == "true"
+
+
+def unregister_broker(
+    state: ControllerState, request: UnregisterBrokerRequest
+) -> Outcome[UnregisterBrokerResponse]:
+    """Forget a broker that will not come back."""
+    broker = state.image.brokers.get(request.broker_id)
+    if broker is None:
+        response = UnregisterBrokerResponse(
+            error_code=ErrorCode.BROKER_ID_NOT_REGISTERED,
+            error_message=f"Broker ID {request.broker_id} is not currently registered",
+        )
+        return Outcome([], response)
+    records = list(_leader_and_isr_changes(state, to_remove=broker.id))
+    record = UnregisterBrokerRecord(broker_id=broker.id, broker_epoch=broker.epoch)
+    return Outcome([*records, record], UnregisterBrokerResponse(error_message=None))
+
+
+def allocate_producer_ids(
+    state: ControllerState, request: AllocateProducerIdsRequest
+) -> Outcome[AllocateProducerIdsResponse]:
+    """Give a broker the next thousand producer ids, to hand out by itself.
+
+    Raises:
+        ApiError: STALE_BROKER_EPOCH.
+    """
+    state.broker_with_epoch(request.broker_id, request.broker_epoch)
+    first = max(0, state.image.next_producer_id)
+    if first > _MAX_INT64 - PRODUCER_ID_BLOCK_SIZE:
+        message = f"all producer ids up to {first} are given out"
+        raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, message)
+    record = ProducerIdsRecord(
+        broker_id=request.broker_id,
+        broker_epoch=request.broker_epoch,
+        next_producer_id=first + PRODUCER_ID_BLOCK_SIZE,
+    )
+    response = AllocateProducerIdsResponse(
+        producer_id_start=first, producer_id_len=PRODUCER_ID_BLOCK_SIZE
+    )
+    return Outcome([record], response)

@@ -1,0 +1,354 @@
+"""IncrementalAlterConfigs and AlterConfigs: dynamic settings become ConfigRecords.
+
+A resource's changes are taken all or none, and are judged by what the resource would
+look like afterwards. Resources stand alone: one refused does not hinder the next.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import IntEnum
+from functools import partial
+from typing import Final
+
+from moldau.config.broker import dynamic_setting, validate_dynamic
+from moldau.config.definition import SettingType
+from moldau.config.topic import TOPIC_SETTINGS, validate_topic_overrides
+from moldau.controller.group_settings import validate_group
+from moldau.controller.outcome import Outcome
+from moldau.controller.state import ControllerState, check_record_count
+from moldau.controller.telemetry_settings import CLIENT_METRICS_SETTINGS, validate_client_metrics
+from moldau.controller.topic_names import topic_name_problem
+from moldau.errors import ApiError, ErrorCode
+from moldau.metadata.image import (
+    BROKER_LOGGER_RESOURCE,
+    BROKER_RESOURCE,
+    CLIENT_METRICS_RESOURCE,
+    GROUP_RESOURCE,
+    TOPIC_RESOURCE,
+    ConfigResource,
+)
+from moldau.protocol.message import Message
+from moldau.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
+from moldau.protocol.messages.alter_configs import AlterConfigsResource as LegacyResource
+from moldau.protocol.messages.alter_configs import (
+    AlterConfigsResourceResponse as LegacyResourceResponse,
+)
+from moldau.protocol.messages.incremental_alter_configs import (
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from moldau.protocol.records.metadata import ClearElrRecord, ConfigRecord
+
+MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
+_MAX_VALUE_LENGTH: Final = 32_767
+
+
+class ConfigOperation(IntEnum):
+    """What IncrementalAlterConfigs does with a value; the numbers are the wire's."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+def incremental_alter_configs(
+    state: ControllerState, request: IncrementalAlterConfigsRequest, received_by: int
+) -> Outcome[IncrementalAlterConfigsResponse]:
+    """Change single settings and leave the others.
+
+    ``received_by`` is the broker that the client sent the request to: one broker's own
+    settings are taken only from the broker that can judge them.
+    """
+    records, errors = _alter(
+        state,
+        received_by,
+        [
+            (
+                ConfigResource(resource.resource_type, resource.resource_name),
+                partial(_changed, state, resource),
+            )
+            for resource in request.resources
+        ],
+    )
+    responses = [
+        AlterConfigsResourceResponse(
+            error_code=ErrorCode.NONE if error is None else error.code,
+            error_message=None if error is None else error.message,
+            resource_type=resource.resource_type,
+            resource_name=resource.resource_name,
+        )
+        for resource, error in zip(request.resources, errors, strict=True)
+    ]
+    return Outcome(
+        [] if request.validate_only else records,
+        IncrementalAlterConfigsResponse(responses=responses),
+    )
+
+
+def alter_configs(
+    state: ControllerState, request: AlterConfigsRequest, received_by: int
+) -> Outcome[AlterConfigsResponse]:
+    """Replace all settings of a resource: what is not named goes back to its default."""
+    records, errors = _alter(
+        state,
+        received_by,
+        [
+            (
+                ConfigResource(resource.resource_type, resource.resource_name),
+                partial(_replaced, state, resource),
+            )
+            for resource in request.resources
+        ],
+    )
+    responses = [
+        LegacyResourceResponse(
+            error_code=ErrorCode.NONE if error is None else error.code,
+            error_message=None if error is None else error.message,
+            resource_type=resource.resource_type,
+            resource_name=resource.resource_name,
+        )
+        for resource, error in zip(request.resources, errors, strict=True)
+    ]
+    return Outcome(
+        [] if request.validate_only else records, AlterConfigsResponse(responses=responses)
+    )
+
+
+_Changes = Mapping[str, str | None]
+
+
+def _alter(
+    state: ControllerState,
+    received_by: int,
+    resources: list[tuple[ConfigResource, Callable[[], _Changes]]],
+) -> tuple[list[Message], list[ApiError | None]]:
+    """Records for every resource that may change as asked, and an error for the others."""
+    seen: dict[ConfigResource, int] = {}
+    for resource, _ in resources:
+        seen[resource] = seen.get(resource, 0) + 1
+    records: list[Message] = []
+    errors: list[ApiError | None] = []
+    for resource, changes_of in resources:
+        try:
+            if seen[resource] > 1:
+                message = "Each resource must appear at most once."
+                raise ApiError(ErrorCode.INVALID_REQUEST, message)
+            changes = changes_of()
+            _check_type(resource, received_by)
+            changed = alter_resource(state, resource, changes)
+            check_record_count(len(records) + len(changed))
+        except ApiError as error:
+            errors.append(error)
+        else:
+            records += changed
+            errors.append(None)
+    records += clear_elr_records(state, records)
+    return records, errors
+
+
+def _check_type(resource: ConfigResource, received_by: int) -> None:
+    if resource.type == BROKER_LOGGER_RESOURCE:
+        message = "Log levels of a broker cannot be changed while it runs"
+        raise ApiError(ErrorCode.INVALID_REQUEST, message)
+    if resource.type == BROKER_RESOURCE and resource.name:
+        try:
+            broker_id = int(resource.name)
+        except ValueError:
+            message = f"Node id must be an integer, but it is: {resource.name}"
+            raise ApiError(ErrorCode.INVALID_REQUEST, message) from None
+        if broker_id != received_by:
+            message = f"Unexpected broker id, expected {received_by}, but received {resource.name}"
+            raise ApiError(ErrorCode.INVALID_REQUEST, message)
+
+
+def _check_names(names: list[str], nulls: list[str]) -> None:
+    if len(set(names)) != len(names):
+        raise ApiError(ErrorCode.INVALID_REQUEST, "Error due to duplicate config keys")
+    if nulls:
+        message = f"Null value not supported for : {', '.join(nulls)}"
+        raise ApiError(ErrorCode.INVALID_REQUEST, message)
+
+
+def _changed(state: ControllerState, resource: AlterConfigsResource) -> _Changes:
+    """The new values of an incremental request, None for those that go."""
+    _check_names(
+        [config.name for config in resource.configs],
+        [
+            config.name
+            for config in resource.configs
+            if config.value is None and config.config_operation != ConfigOperation.DELETE
+        ],
+    )
+    current = state.image.config(resource.resource_type, resource.resource_name)
+    changes: dict[str, str | None] = {}
+    for config in resource.configs:
+        operation = config.config_operation
+        if operation == ConfigOperation.SET:
+            changes[config.name] = config.value
+        elif operation == ConfigOperation.DELETE:
+            changes[config.name] = None
+        elif operation in (ConfigOperation.APPEND, ConfigOperation.SUBTRACT):
+            assert config.value is not None
+            items = _list_items(resource.resource_type, config.name, current, operation)
+            given = config.value.split(",")
+            if operation == ConfigOperation.APPEND:
+                items += [item for item in dict.fromkeys(given) if item not in items]
+            else:
+                items = [item for item in items if item not in given]
+            changes[config.name] = ",".join(items)
+        else:
+            message = f"Unknown operations type {operation}"
+            raise ApiError(ErrorCode.INVALID_REQUEST, message)
+    return changes
+
+
+def _replaced(state: ControllerState, resource: LegacyResource) -> _Changes:
+    """The new values of a legacy request: everything that is not named goes."""
+    _check_names(
+        [config.name for config in resource.configs],
+        [config.name for config in resource.configs if config.value is None],
+    )
+    changes = {config.name: config.value for config in resource.configs}
+    for name in state.image.config(resource.resource_type, resource.resource_name):
+        changes.setdefault(name, None)
+    return changes
+
+
+def _list_items(
+    resource_type: int, name: str, current: Mapping[str, str], operation: int
+) -> list[str]:
+    """The items a list setting has now, its default's if it was never set."""
+    default = _list_default(resource_type, name)
+    if default is None:
+        word = ConfigOperation(operation).name
+        message = f"Can't {word} to key {name} because its type is not LIST."
+        raise ApiError(ErrorCode.INVALID_CONFIG, message)
+    return [item for item in current.get(name, default).split(",") if item]
+
+
+def _list_default(resource_type: int, name: str) -> str | None:
+    """The default of a list setting; None if it is not one."""
+    if resource_type == CLIENT_METRICS_RESOURCE:
+        return "" if CLIENT_METRICS_SETTINGS.get(name) is SettingType.LIST else None
+    setting = None
+    if resource_type == TOPIC_RESOURCE:
+        setting = TOPIC_SETTINGS.get(name)
+    elif resource_type == BROKER_RESOURCE:
+        setting = dynamic_setting(name)
+    if setting is None or setting.type is not SettingType.LIST:
+        return None
+    return setting.default or ""
+
+
+def alter_resource(
+    state: ControllerState,
+    resource: ConfigResource,
+    changes: Mapping[str, str | None],
+    *,
+    is_new: bool = False,
+) -> list[Message]:
+    """ConfigRecords for the changes of one resource; ``is_new`` if it is being created now.
+
+    Raises:
+        ApiError: INVALID_CONFIG, INVALID_REQUEST or what says that there is no such resource.
+    """
+    current = {} if is_new else state.image.config(resource.type, resource.name)
+    after = dict(current)
+    records: list[Message] = []
+    for name, value in changes.items():
+        _check_change(state, resource, name, value)
+        if value is None:
+            after.pop(name, None)
+        else:
+            after[name] = value
+        # A broker's settings are written even if they stay the same: that makes it reload
+        # what they point at, a key store for instance (KAFKA-14136).
+        if current.get(name) != value or resource.type == BROKER_RESOURCE:
+            records.append(
+                ConfigRecord(
+                    resource_type=resource.type,
+                    resource_name=resource.name,
+                    name=name,
+                    value=value,
+                )
+            )
+    _check_resource(state, resource, after)
+    if not is_new:
+        _check_exists(state, resource)
+    return records
+
+
+def _check_change(
+    state: ControllerState, resource: ConfigResource, name: str, value: str | None
+) -> None:
+    if value is not None and len(value) > _MAX_VALUE_LENGTH:
+        message = (
+            "The configuration value cannot be added because it exceeds the maximum value "
+            f"size of {_MAX_VALUE_LENGTH} bytes."
+        )
+        raise ApiError(ErrorCode.INVALID_CONFIG, message)
+    is_min_isr = name == MIN_INSYNC_REPLICAS and resource.type == BROKER_RESOURCE
+    if not is_min_isr or not state.image.is_elr_enabled:
+        return
+    # Eligible leader replicas are counted against one minimum for the whole cluster (KIP-966).
+    if resource.name:
+        message = f"Broker-level {MIN_INSYNC_REPLICAS} cannot be altered while ELR is enabled."
+        raise ApiError(ErrorCode.INVALID_CONFIG, message)
+    if value is None:
+        message = f"Cluster-level {MIN_INSYNC_REPLICAS} cannot be removed while ELR is enabled."
+        raise ApiError(ErrorCode.INVALID_CONFIG, message)
+
+
+def _check_resource(
+    state: ControllerState, resource: ConfigResource, settings: Mapping[str, str]
+) -> None:
+    """Whether a resource may have these settings, all together."""
+    if resource.type == TOPIC_RESOURCE:
+        if not resource.name:
+            message = "Default topic resources are not allowed."
+            raise ApiError(ErrorCode.INVALID_REQUEST, message)
+        problem = topic_name_problem(resource.name)
+        if problem is not None:
+            raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
+        if settings:
+            validate_topic_overrides(settings, state.config)
+    elif resource.type == BROKER_RESOURCE:
+        if resource.name.startswith("-"):
+            raise ApiError(ErrorCode.INVALID_REQUEST, "Invalid negative broker ID.")
+        validate_dynamic(settings, per_broker=bool(resource.name))
+    elif resource.type == CLIENT_METRICS_RESOURCE:
+        validate_client_metrics(resource.name, settings)
+    elif resource.type == GROUP_RESOURCE:
+        if not resource.name:
+            message = "Default group resources are not allowed."
+            raise ApiError(ErrorCode.INVALID_REQUEST, message)
+        validate_group(settings, state.config)
+    else:
+        message = f"Unknown resource type {resource.type}"
+        raise ApiError(ErrorCode.INVALID_REQUEST, message)
+
+
+def _check_exists(state: ControllerState, resource: ConfigResource) -> None:
+    if resource.type == TOPIC_RESOURCE and resource.name not in state.image.topics_by_name:
+        message = f"The topic '{resource.name}' does not exist."
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
+    if resource.type == BROKER_RESOURCE and resource.name:
+        node_id = int(resource.name)
+        known = node_id in state.image.brokers or node_id in state.image.controllers
+        if not known and node_id != state.node_id:
+            message = f"No node with id {node_id} found."
+            raise ApiError(ErrorCode.BROKER_ID_NOT_REGISTERED, message)
+
+
+def clear_elr_records(state: ControllerState, records: Iterable[Message]) -> list[Message]:
+    """What a new min.insync.replicas entails: eligible leaders were counted against the old."""
+    if not state.image.is_elr_enabled:
+        return []
+    cleared: list[Message] = []
+    for record in records:
+        if isinstance(record, ConfigRecord) and record.name == MIN_INSYNC_REPLICAS:
+            is_topic = record.resource_type == TOPIC_RESOURCE
+            cleared.append(ClearElrRecord(topic_name=record.resource_name if is_topic else ""))
+    return cleared

@@ -1,0 +1,185 @@
+"""The controller: requests in, records and responses out.
+
+Every ``handle``-like method reads the state and returns an Outcome; none changes it. The
+owner writes the records to the metadata log and hands them back through ``replay``, the
+only way in which the state moves. What one request decides, the next one sees.
+"""
+
+import random
+from collections.abc import Sequence
+
+from moldau.config.broker import BrokerConfig
+from moldau.controller import brokers, configs, elections, feature_updates, quotas, topics
+from moldau.controller import partitions as new_partitions
+from moldau.controller.activation import activation_records
+from moldau.controller.outcome import Outcome
+from moldau.controller.state import ControllerState
+from moldau.metadata.delta import MetadataDelta
+from moldau.metadata.image import EMPTY_IMAGE, MetadataImage
+from moldau.protocol.message import Message
+from moldau.protocol.messages.allocate_producer_ids import (
+    AllocateProducerIdsRequest,
+    AllocateProducerIdsResponse,
+)
+from moldau.protocol.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasResponse,
+)
+from moldau.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
+from moldau.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+)
+from moldau.protocol.messages.broker_heartbeat import (
+    BrokerHeartbeatRequest,
+    BrokerHeartbeatResponse,
+)
+from moldau.protocol.messages.broker_registration import (
+    BrokerRegistrationRequest,
+    BrokerRegistrationResponse,
+)
+from moldau.protocol.messages.controller_registration import (
+    ControllerRegistrationRequest,
+    ControllerRegistrationResponse,
+)
+from moldau.protocol.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+)
+from moldau.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
+from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from moldau.protocol.messages.describe_client_quotas import (
+    DescribeClientQuotasRequest,
+    DescribeClientQuotasResponse,
+)
+from moldau.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
+from moldau.protocol.messages.incremental_alter_configs import (
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from moldau.protocol.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+)
+from moldau.protocol.messages.unregister_broker import (
+    UnregisterBrokerRequest,
+    UnregisterBrokerResponse,
+)
+from moldau.protocol.messages.update_features import (
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
+
+
+class Controller:
+    """The one that decides. Errors of a whole request are raised as ApiError."""
+
+    def __init__(
+        self,
+        node_id: int,
+        cluster_id: str,
+        config: BrokerConfig,
+        rng: random.Random,
+        image: MetadataImage = EMPTY_IMAGE,
+    ) -> None:
+        self.state = ControllerState(node_id, cluster_id, config, rng, image)
+
+    @property
+    def image(self) -> MetadataImage:
+        """Everything decided so far, committed or not."""
+        return self.state.image
+
+    def replay(
+        self, base_offset: int, epoch: int, timestamp_ms: int, records: Sequence[Message]
+    ) -> tuple[MetadataImage, MetadataDelta]:
+        """Take over the records of one batch as they were written."""
+        return self.state.replay(base_offset, epoch, timestamp_ms, records)
+
+    def activate(self, bootstrap: Sequence[Message]) -> list[Message]:
+        """The records to begin with, once this node leads the quorum."""
+        return activation_records(self.state, bootstrap)
+
+    # Topics
+
+    def create_topics(self, request: CreateTopicsRequest) -> Outcome[CreateTopicsResponse]:
+        return topics.create_topics(self.state, request)
+
+    def delete_topics(
+        self, request: DeleteTopicsRequest, version: int
+    ) -> Outcome[DeleteTopicsResponse]:
+        return topics.delete_topics(self.state, request, version)
+
+    def create_partitions(
+        self, request: CreatePartitionsRequest
+    ) -> Outcome[CreatePartitionsResponse]:
+        return new_partitions.create_partitions(self.state, request)
+
+    def elect_leaders(self, request: ElectLeadersRequest) -> Outcome[ElectLeadersResponse]:
+        return elections.elect_leaders(self.state, request)
+
+    def alter_partition_reassignments(
+        self, request: AlterPartitionReassignmentsRequest
+    ) -> Outcome[AlterPartitionReassignmentsResponse]:
+        return elections.alter_partition_reassignments(self.state, request)
+
+    def list_partition_reassignments(
+        self, request: ListPartitionReassignmentsRequest
+    ) -> ListPartitionReassignmentsResponse:
+        return elections.list_partition_reassignments(self.state, request)
+
+    # Settings, quotas, features
+
+    def incremental_alter_configs(
+        self, request: IncrementalAlterConfigsRequest, received_by: int | None = None
+    ) -> Outcome[IncrementalAlterConfigsResponse]:
+        broker = self.state.node_id if received_by is None else received_by
+        return configs.incremental_alter_configs(self.state, request, broker)
+
+    def alter_configs(
+        self, request: AlterConfigsRequest, received_by: int | None = None
+    ) -> Outcome[AlterConfigsResponse]:
+        broker = self.state.node_id if received_by is None else received_by
+        return configs.alter_configs(self.state, request, broker)
+
+    def alter_client_quotas(
+        self, request: AlterClientQuotasRequest
+    ) -> Outcome[AlterClientQuotasResponse]:
+        return quotas.alter_client_quotas(self.state, request)
+
+    def describe_client_quotas(
+        self, request: DescribeClientQuotasRequest
+    ) -> DescribeClientQuotasResponse:
+        return quotas.describe_client_quotas(self.image, request)
+
+    def update_features(
+        self, request: UpdateFeaturesRequest, version: int, kraft_version: int = 1
+    ) -> Outcome[UpdateFeaturesResponse]:
+        return feature_updates.update_features(self.state, request, version, kraft_version)
+
+    # Brokers
+
+    def register_broker(
+        self, request: BrokerRegistrationRequest, next_offset: int
+    ) -> Outcome[BrokerRegistrationResponse]:
+        return brokers.register_broker(self.state, request, next_offset)
+
+    def register_controller(
+        self, request: ControllerRegistrationRequest
+    ) -> Outcome[ControllerRegistrationResponse]:
+        return brokers.register_controller(self.state, request)
+
+    def broker_heartbeat(self, request: BrokerHeartbeatRequest) -> Outcome[BrokerHeartbeatResponse]:
+        return brokers.broker_heartbeat(self.state, request)
+
+    def unregister_broker(
+        self, request: UnregisterBrokerRequest
+    ) -> Outcome[UnregisterBrokerResponse]:
+        return brokers.unregister_broker(self.state, request)
+
+    def allocate_producer_ids(
+        self, request: AllocateProducerIdsRequest
+    ) -> Outcome[AllocateProducerIdsResponse]:
+        return brokers.allocate_producer_ids(self.state, request)
+
+    def mark_recovered(self, broker_id: int) -> list[Message]:
+        return brokers.mark_recovered(self.state, broker_id)

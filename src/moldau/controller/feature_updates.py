@@ -1,0 +1,186 @@
+"""UpdateFeatures: raise or lower what the cluster has agreed to write."""
+
+from enum import IntEnum
+
+from moldau.controller.outcome import Outcome
+from moldau.controller.state import ControllerState
+from moldau.errors import ApiError, ErrorCode
+from moldau.metadata.features import (
+    ELIGIBLE_LEADER_REPLICAS_VERSION,
+    KRAFT_VERSION,
+    METADATA_VERSION,
+    METADATA_VERSION_NAMES,
+    SUPPORTED_FEATURES,
+    VersionRange,
+    metadata_changed_between,
+    metadata_version_name,
+    unmet_dependency,
+)
+from moldau.metadata.image import BROKER_RESOURCE
+from moldau.protocol.message import Message
+from moldau.protocol.messages.update_features import (
+    FeatureUpdateKey,
+    UpdatableFeatureResult,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
+from moldau.protocol.records.metadata import ConfigRecord, FeatureLevelRecord
+
+
+class UpgradeType(IntEnum):
+    """What a client expects to happen; the numbers are the wire's."""
+
+    UPGRADE = 1
+    SAFE_DOWNGRADE = 2
+    UNSAFE_DOWNGRADE = 3
+
+
+def update_features(
+    state: ControllerState, request: UpdateFeaturesRequest, version: int, kraft_version: int
+) -> Outcome[UpdateFeaturesResponse]:
+    """All updates of a request, or none of them."""
+    wanted = {update.feature: update for update in request.feature_updates}
+    records: list[Message] = []
+    try:
+        for update in wanted.values():
+            records += _update(state, update, wanted, version, kraft_version)
+    except ApiError as error:
+        message = (
+            "The update failed for all features since the following feature had an error: "
+            f"{error.message}"
+        )
+        response = UpdateFeaturesResponse(error_code=error.code, error_message=message)
+        return Outcome([], response)
+    elr = wanted.get(ELIGIBLE_LEADER_REPLICAS_VERSION)
+    if elr is not None and elr.max_version_level > 0:
+        records = [*_elr_safety_records(state), *records]
+    results = []
+    if version <= 1:
+        results = [
+            UpdatableFeatureResult(feature=update.feature, error_message=None)
+            for update in request.feature_updates
+        ]
+    return Outcome(
+        [] if request.validate_only else records,
+        UpdateFeaturesResponse(error_message=None, results=results),
+    )
+
+
+def _update(
+    state: ControllerState,
+    update: FeatureUpdateKey,
+    wanted: dict[str, FeatureUpdateKey],
+    version: int,
+    kraft_version: int,
+) -> list[Message]:
+    name, level = update.feature, update.max_version_level
+    upgrade_type = update.upgrade_type
+    if version == 0:
+        # Version 0 knew only whether a downgrade was meant.
+        is_downgrade = update.allow_downgrade
+        upgrade_type = UpgradeType.SAFE_DOWNGRADE if is_downgrade else UpgradeType.UPGRADE
+    if upgrade_type not in tuple(UpgradeType):
+        raise _invalid(name, level, "The controller does not support the given upgrade type.")
+    if level < 0:
+        raise _invalid(name, level, "A feature version cannot be less than 0.")
+    _check_supported(state, name, level)
+    current = kraft_version if name == KRAFT_VERSION else state.image.features.get(name, 0)
+    if level < current and upgrade_type == UpgradeType.UPGRADE:
+        raise _invalid(
+            name,
+            level,
+            "Can't downgrade the version of this feature without setting the upgrade type to "
+            "either safe or unsafe downgrade.",
+        )
+    if level > current and upgrade_type != UpgradeType.UPGRADE:
+        raise _invalid(name, level, "Can't downgrade to a newer version.")
+    if name == KRAFT_VERSION:
+        if level != current:
+            word = "downgrade" if level < current else "upgrade"
+            raise _invalid(name, level, f"Can't {word} the version of this feature.")
+        return []
+    if name == METADATA_VERSION:
+        _check_metadata_version(current, level, upgrade_type)
+    else:
+        proposed = wanted.get(METADATA_VERSION)
+        metadata_version = state.image.metadata_version
+        if proposed is not None:
+            metadata_version = proposed.max_version_level
+        problem = unmet_dependency(name, level, metadata_version)
+        if problem is not None:
+            raise _invalid(name, level, problem)
+    return [FeatureLevelRecord(name=name, feature_level=level)]
+
+
+def _check_supported(state: ControllerState, name: str, level: int) -> None:
+    """Whether this controller and every registered node can work at that level."""
+    nodes: list[tuple[str, VersionRange]] = [
+        ("Local controller", SUPPORTED_FEATURES.get(name, VersionRange(0, 0)))
+    ]
+    nothing = VersionRange(0, 0)
+    nodes += [
+        (f"Broker {broker.id}", broker.features.get(name, nothing))
+        for broker in state.image.brokers.values()
+    ]
+    nodes += [
+        (f"Controller {controller.id}", controller.features.get(name, nothing))
+        for controller in state.image.controllers.values()
+    ]
+    for who, supported in nodes:
+        if level not in supported:
+            has = "does not support this feature"
+            if supported.max_version > 0:
+                has = f"only supports versions {supported.min_version}-{supported.max_version}"
+            raise _invalid(name, level, f"{who} {has}.")
+
+
+def _check_metadata_version(current: int, level: int, upgrade_type: int) -> None:
+    if level not in METADATA_VERSION_NAMES:
+        first, last = min(METADATA_VERSION_NAMES), max(METADATA_VERSION_NAMES)
+        message = f"Valid versions are from {first} to {last}."
+        raise ApiError(
+            ErrorCode.INVALID_UPDATE_VERSION, f"Invalid metadata.version {level}. {message}"
+        )
+    if level < current and metadata_changed_between(current, level):
+        reason = (
+            "Refusing to perform the requested downgrade because it might delete metadata "
+            "information."
+        )
+        if upgrade_type == UpgradeType.UNSAFE_DOWNGRADE:
+            reason = "Unsafe metadata downgrade is not supported in this version."
+        message = (
+            f"Unsupported metadata.version downgrade from {metadata_version_name(current)} to "
+            f"{metadata_version_name(level)}. {reason}"
+        )
+        raise ApiError(ErrorCode.INVALID_UPDATE_VERSION, message)
+
+
+def _invalid(name: str, level: int, reason: str) -> ApiError:
+    message = f"Invalid update version {level} for feature {name}. {reason}"
+    return ApiError(ErrorCode.INVALID_UPDATE_VERSION, message)
+
+
+def _elr_safety_records(state: ControllerState) -> list[Message]:
+    """One min.insync.replicas for the whole cluster, before anybody counts against it."""
+    name = "min.insync.replicas"
+    records: list[Message] = []
+    if name not in state.cluster_settings:
+        records.append(
+            ConfigRecord(
+                resource_type=BROKER_RESOURCE,
+                resource_name="",
+                name=name,
+                value=state.config.value_text(name),
+            )
+        )
+    for resource, settings in state.image.configs.items():
+        if resource.type == BROKER_RESOURCE and resource.name and name in settings:
+            records.append(
+                ConfigRecord(
+                    resource_type=BROKER_RESOURCE,
+                    resource_name=resource.name,
+                    name=name,
+                    value=None,
+                )
+            )
+    return records

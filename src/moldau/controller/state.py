@@ -1,0 +1,164 @@
+"""What the controller decides upon: the image after every record it has asked for.
+
+The controller runs ahead of the log: a record counts here as soon as it is written, so
+that the next request sees it, while clients hear of it only when it is committed.
+"""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from moldau.config.broker import BrokerConfig
+from moldau.errors import ApiError, ErrorCode
+from moldau.metadata.delta import MetadataDelta
+from moldau.metadata.features import METADATA_3_7_IV2
+from moldau.metadata.image import (
+    BROKER_RESOURCE,
+    CLUSTER_DEFAULT,
+    EMPTY_IMAGE,
+    TOPIC_RESOURCE,
+    MetadataImage,
+    TopicImage,
+)
+from moldau.metadata.loader import MetadataLoader
+from moldau.metadata.registrations import (
+    MIGRATING_DIRECTORY,
+    UNASSIGNED_DIRECTORY,
+    BrokerRegistration,
+    PartitionRegistration,
+)
+from moldau.protocol.message import Message
+
+# One user's request may not fill the log, nor hold up everybody else's.
+MAX_RECORDS_PER_REQUEST: Final = 10_000
+
+
+class ControllerState:
+    """The image, the settings of this node, and tables derived from the image."""
+
+    def __init__(
+        self,
+        node_id: int,
+        cluster_id: str,
+        config: BrokerConfig,
+        rng: random.Random,
+        image: MetadataImage = EMPTY_IMAGE,
+    ) -> None:
+        self.node_id = node_id
+        self.cluster_id = cluster_id
+        self.config = config
+        self.rng = rng
+        self._loader = MetadataLoader(image)
+        # "a_b" -> the topics that read so when dots become underscores, as in metric names.
+        self.colliding: dict[str, dict[str, None]] = {}
+        for name in image.topics_by_name:
+            self._note_name(name)
+
+    @property
+    def image(self) -> MetadataImage:
+        return self._loader.image
+
+    @property
+    def transaction_offset(self) -> int:
+        """Where a metadata transaction that is still open began; -1 if none is."""
+        return self._loader.transaction_offset
+
+    def replay(
+        self, base_offset: int, epoch: int, timestamp_ms: int, records: Sequence[Message]
+    ) -> tuple[MetadataImage, MetadataDelta]:
+        """Take the records of one batch over into the image."""
+        self._loader.add_batch(base_offset, epoch, timestamp_ms, records)
+        return self.take()
+
+    def replay_control(self, last_offset: int, epoch: int, timestamp_ms: int) -> None:
+        """Note a control batch, which moves the offset and nothing else."""
+        self._loader.add_offsets(last_offset, epoch, timestamp_ms)
+
+    def add_batch(
+        self, base_offset: int, epoch: int, timestamp_ms: int, records: Sequence[Message]
+    ) -> None:
+        """Like ``replay``, without making an image: for loading many batches at once."""
+        self._loader.add_batch(base_offset, epoch, timestamp_ms, records)
+
+    def take(self) -> tuple[MetadataImage, MetadataDelta]:
+        """The image as of the last batch added, and what changed since the last one."""
+        image, delta = self._loader.take()
+        for topic in delta.deleted_topics.values():
+            self._forget_name(topic.name)
+        for name in delta.created_topics.values():
+            self._note_name(name)
+        return image, delta
+
+    def _note_name(self, name: str) -> None:
+        if "." in name or "_" in name:
+            self.colliding.setdefault(name.replace(".", "_"), {})[name] = None
+
+    def _forget_name(self, name: str) -> None:
+        names = self.colliding.get(name.replace(".", "_"))
+        if names is not None:
+            names.pop(name, None)
+            if not names:
+                del self.colliding[name.replace(".", "_")]
+
+    # Settings
+
+    @property
+    def cluster_settings(self) -> Mapping[str, str]:
+        return self.image.configs.get(CLUSTER_DEFAULT, {})
+
+    @property
+    def own_settings(self) -> Mapping[str, str]:
+        return self.image.config(BROKER_RESOURCE, str(self.node_id))
+
+    def topic_setting(self, topic: str, topic_name: str, broker_name: str) -> str | None:
+        """A topic's value in force: its own, this broker's, the cluster's, or the file's."""
+        own = self.image.config(TOPIC_RESOURCE, topic).get(topic_name)
+        if own is not None:
+            return own
+        for settings in (self.own_settings, self.cluster_settings):
+            if broker_name in settings:
+                return settings[broker_name]
+        return self.config.value_text(broker_name)
+
+    # Brokers
+
+    def is_active(self, broker_id: int) -> bool:
+        broker = self.image.brokers.get(broker_id)
+        return broker is not None and broker.is_active
+
+    def broker_with_epoch(self, broker_id: int, epoch: int) -> BrokerRegistration:
+        """The broker, if that is still its incarnation.
+
+        Raises:
+            ApiError: STALE_BROKER_EPOCH.
+        """
+        broker = self.image.brokers.get(broker_id)
+        if broker is None:
+            message = f"No broker registration found for broker id {broker_id}"
+            raise ApiError(ErrorCode.STALE_BROKER_EPOCH, message)
+        if broker.epoch != epoch:
+            message = f"Expected broker epoch {broker.epoch}, but got broker epoch {epoch}"
+            raise ApiError(ErrorCode.STALE_BROKER_EPOCH, message)
+        return broker
+
+    def default_directory(self, broker_id: int) -> bytes:
+        """Where the broker's new replicas go: its only directory, or one it will choose."""
+        broker = self.image.brokers.get(broker_id)
+        if broker is None:
+            return UNASSIGNED_DIRECTORY
+        if not broker.log_dirs or self.image.metadata_version < METADATA_3_7_IV2:
+            return MIGRATING_DIRECTORY
+        return broker.log_dirs[0] if len(broker.log_dirs) == 1 else UNASSIGNED_DIRECTORY
+
+    def partitions(self) -> Iterator[tuple[TopicImage, int, PartitionRegistration]]:
+        """Every partition of every topic."""
+        for topic in self.image.topics_by_id.values():
+            for partition, registration in topic.partitions.items():
+                yield topic, partition, registration
+
+
+def check_record_count(count: int) -> None:
+    """Raises ApiError POLICY_VIOLATION if one request asks for too much."""
+    if count > MAX_RECORDS_PER_REQUEST:
+        message = "Unable to perform excessively large batch operation."
+        raise ApiError(ErrorCode.POLICY_VIOLATION, message)

@@ -1,0 +1,82 @@
+"""A metadata log replayed batch by batch, with its transactions (KIP-868).
+
+Records between BeginTransactionRecord and EndTransactionRecord become visible all at
+once; an AbortTransactionRecord, or a controller that died in between, makes them never
+have been. So they are kept aside until the marker that decides, while the offsets go on.
+"""
+
+from collections.abc import Sequence
+
+from moldau.metadata.delta import MetadataDelta, MetadataError
+from moldau.metadata.image import EMPTY_IMAGE, MetadataImage
+from moldau.protocol.message import Message
+from moldau.protocol.records.metadata import (
+    AbortTransactionRecord,
+    BeginTransactionRecord,
+    EndTransactionRecord,
+)
+
+_BEGIN = BeginTransactionRecord.RECORD_KEY
+_END = EndTransactionRecord.RECORD_KEY
+_ABORT = AbortTransactionRecord.RECORD_KEY
+
+
+class MetadataLoader:
+    """Turns batches into images. ``transaction_offset`` is -1 outside a transaction."""
+
+    def __init__(self, image: MetadataImage = EMPTY_IMAGE) -> None:
+        self.image = image
+        self.transaction_offset = -1
+        self._pending: list[Message] = []
+        self._delta = MetadataDelta(image)
+        self._offset = image.offset
+        self._epoch = image.epoch
+        self._timestamp_ms = image.timestamp_ms
+
+    def add_batch(
+        self, base_offset: int, epoch: int, timestamp_ms: int, records: Sequence[Message]
+    ) -> None:
+        """Replay the records of one batch, of which the first has ``base_offset``."""
+        offset = base_offset
+        for record in records:
+            key = record.RECORD_KEY
+            if key == _BEGIN:
+                if self.transaction_offset >= 0:
+                    raise MetadataError(
+                        f"transaction at offset {offset} inside the one begun at offset "
+                        f"{self.transaction_offset}"
+                    )
+                self.transaction_offset = offset
+            elif key in (_END, _ABORT):
+                self._finish_transaction(offset, is_commit=key == _END)
+            elif self.transaction_offset >= 0:
+                self._pending.append(record)
+            else:
+                self._delta.replay(record)
+            offset += 1
+        self.add_offsets(offset - 1, epoch, timestamp_ms)
+
+    def add_offsets(self, last_offset: int, epoch: int, timestamp_ms: int) -> None:
+        """Note a batch without metadata records: a control batch."""
+        self._offset = last_offset
+        self._epoch = epoch
+        self._timestamp_ms = timestamp_ms
+
+    def _finish_transaction(self, offset: int, is_commit: bool) -> None:
+        if self.transaction_offset < 0:
+            raise MetadataError(f"end of a transaction at offset {offset}, but none was begun")
+        if is_commit:
+            self._delta.replay_all(self._pending)
+        self._pending = []
+        self.transaction_offset = -1
+
+    @property
+    def has_changes(self) -> bool:
+        return self._offset != self.image.offset or not self._delta.is_empty
+
+    def take(self) -> tuple[MetadataImage, MetadataDelta]:
+        """The image as of the last batch, and what changed since the last ``take``."""
+        delta = self._delta
+        self.image = delta.build(self._offset, self._epoch, self._timestamp_ms)
+        self._delta = MetadataDelta(self.image)
+        return self.image, delta

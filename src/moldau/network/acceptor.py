@@ -1,0 +1,104 @@
+"""Accepting connections on one listening socket.
+
+The server accepts by itself, rather than leave it to the loop, for two reasons: a
+listener that is full must stop accepting, so that newcomers wait in the backlog as they
+do with Kafka; and a connection writes to its socket directly, for which it needs it.
+"""
+
+import asyncio
+import errno
+import logging
+import socket
+from collections.abc import Callable
+from typing import Any
+
+# Others want their turn when thousands of clients come back at once.
+ACCEPTS_PER_TURN = 32
+RETRY_S = 1.0
+
+_OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+
+
+class Acceptor:
+    """Watches one listening socket and hands accepted ones to ``on_accept``."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        listener: str,
+        sock: socket.socket,
+        has_room: Callable[[str], bool],
+        on_accept: Callable[[str, socket.socket, Any], None],
+        logger: logging.Logger,
+    ) -> None:
+        self.listener = listener
+        self.port: int = sock.getsockname()[1]
+        self._loop = loop
+        self._socket = sock
+        self._has_room = has_room
+        self._on_accept = on_accept
+        self._logger = logger
+        self._is_watching = False
+        self._is_closed = False
+        self._retry: asyncio.TimerHandle | None = None
+
+    def resume(self) -> None:
+        """Accept if there is room; nothing changes if the socket is watched already."""
+        if self._is_closed or self._is_watching or self._retry is not None:
+            return
+        if self._has_room(self.listener):
+            self._loop.add_reader(self._socket.fileno(), self._on_readable)
+            self._is_watching = True
+
+    def close(self) -> None:
+        self._pause()
+        self._is_closed = True
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
+        self._socket.close()
+
+    def _pause(self) -> None:
+        if self._is_watching:
+            self._loop.remove_reader(self._socket.fileno())
+            self._is_watching = False
+
+    def _on_readable(self) -> None:
+        for _ in range(ACCEPTS_PER_TURN):
+            if self._is_closed:
+                return
+            if not self._has_room(self.listener):
+                self._logger.warning(
+                    "Listener %s has as many connections as max.connections allows; "
+                    "new ones wait until others close",
+                    self.listener,
+                )
+                self._pause()
+                return
+            try:
+                sock, address = self._socket.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                self._on_error(error)
+                return
+            self._on_accept(self.listener, sock, address)
+
+    def _on_error(self, error: OSError) -> None:
+        hint = ""
+        if error.errno in _OUT_OF_RESOURCES:
+            hint = " (raise the limit of open files, or lower max.connections)"
+        self._logger.error(
+            "Listener %s cannot accept: %s%s; trying again in %g s",
+            self.listener,
+            error.strerror,
+            hint,
+            RETRY_S,
+        )
+        # The connection stays in the backlog and the socket readable: watching on would spin.
+        self._pause()
+        self._retry = self._loop.call_later(RETRY_S, self._try_again)
+
+    def _try_again(self) -> None:
+        self._retry = None
+        self.resume()

@@ -1,0 +1,374 @@
+"""One client connection: frames in, replies out, in the order of the requests.
+
+The usual request costs no task and no future: bytes arrive, the handler answers at
+once, and the replies of everything that arrived together leave in one ``send``.
+
+A request that has to wait (a fetch for data to come) mutes its connection: following
+frames stay where they are until it is answered, as Kafka does it. A reply that may
+overlap (``Overlapping``) does not mute; it keeps its place in the queue of replies and
+later ones wait behind it.
+
+Rules this module keeps:
+
+* Replies leave in the order of the requests.
+* Memory is bounded whatever the peer does. Frames are not processed while too much is
+  unsent, and not read while too many wait to be processed.
+* While a request waits the socket is still read, so that a peer that goes away is
+  noticed and what it waited for is cancelled.
+* A connection is closed for one reason, logged in one line.
+"""
+
+import asyncio
+import errno
+import logging
+import socket
+from collections import deque
+from collections.abc import Callable
+from typing import cast
+
+from moldau.network.frames import FrameReader, SharedBuffer
+from moldau.network.limits import ServerLimits
+from moldau.network.session import CloseConnection, Handled, Handler, Overlapping, Reply, Session
+from moldau.network.writer import SocketWriter, TransportWriter, Writer
+from moldau.protocol.primitives import FileRegion, MalformedMessage
+
+_UNREACHABLE = (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH)
+
+
+class ConnectionContext:
+    """What all connections of one server share."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        handler: Handler,
+        limits: ServerLimits,
+        logger: logging.Logger,
+        on_closed: Callable[["Connection"], None],
+    ) -> None:
+        self.loop = loop
+        self.handler = handler
+        self.limits = limits
+        self.logger = logger
+        self.on_closed = on_closed
+        self.shared_buffer = SharedBuffer()
+
+
+class _Pending:
+    """The place of a reply that cannot leave yet."""
+
+    __slots__ = ("future", "parked_bytes", "reply")
+
+    def __init__(self, future: "asyncio.Future[Reply] | None", reply: Reply) -> None:
+        self.future = future
+        self.reply = reply
+        self.parked_bytes = 0
+
+
+class Connection(asyncio.BufferedProtocol):
+    """The protocol object of one connection.
+
+    With ``sock`` the connection writes to that socket itself (plaintext); without, it
+    writes through its transport.
+    """
+
+    def __init__(
+        self, context: ConnectionContext, session: Session, sock: socket.socket | None
+    ) -> None:
+        self.session = session
+        self.last_active = context.loop.time()
+        self._context = context
+        self._handler = context.handler
+        self._loop = context.loop
+        self._unsent_max_bytes = context.limits.unsent_max_bytes
+        self._overlapping_max = context.limits.overlapping_max
+        self._reader = FrameReader(context.shared_buffer, context.limits.request_max_bytes)
+        self.socket = sock
+        self._transport: asyncio.Transport | None = None
+        self._writer: Writer = Writer()
+        # Replies in request order that wait for the first of them.
+        self._in_flight: deque[_Pending] = deque()
+        self._parked_bytes = 0
+        self._muted_by: asyncio.Future[Reply] | None = None
+        self._is_paused = False
+        self._is_scheduled = False
+        self._is_draining = False
+        self._is_closed = False
+
+    # --- called by the event loop ---
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        stream = cast(asyncio.Transport, transport)
+        self._transport = stream
+        if self._is_closed:
+            stream.abort()
+            return
+        if self.socket is not None:
+            self._writer = SocketWriter(self._loop, self.socket, self._on_writable)
+        else:
+            self._writer = TransportWriter(stream)
+        self.session.connected(self.close)
+        if self._is_draining:
+            self.drain()
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._reader.get_buffer()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        if self._is_closed:
+            return
+        self.last_active = self._loop.time()
+        self._reader.received(nbytes)
+        self._process()
+
+    def eof_received(self) -> bool:
+        self._close("the peer closed the connection", logging.DEBUG)
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        why = f": {exc}" if exc is not None else ""
+        self._close(f"the connection was lost{why}", logging.DEBUG)
+        self._transport = None
+
+    def pause_writing(self) -> None:
+        if isinstance(self._writer, TransportWriter):
+            self._writer.set_paused(True)
+
+    def resume_writing(self) -> None:
+        if isinstance(self._writer, TransportWriter):
+            self._writer.set_paused(False)
+            self._on_writable()
+
+    # --- called by the server and by the session ---
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request is under way or a reply has not left whole."""
+        return bool(self._in_flight) or self._writer.unsent_bytes > 0
+
+    @property
+    def is_waiting_for_broker(self) -> bool:
+        """Whether the next move is ours: then silence of the peer is no idleness."""
+        return bool(self._in_flight) and self._writer.unsent_bytes == 0
+
+    @property
+    def held_bytes(self) -> int:
+        """Memory this connection holds: frames not processed and replies not sent."""
+        return self._reader.held_bytes + self._writer.unsent_bytes + self._parked_bytes
+
+    def close(self, reason: str, level: int = logging.INFO) -> None:
+        """End the connection now; queued bytes leave as far as the peer takes them."""
+        self._close(reason, level)
+
+    def drain(self) -> None:
+        """Take no further request; close as soon as everything under way has left."""
+        self._is_draining = True
+        if self._transport is not None:
+            self._pause(True)
+            self._close_if_drained()
+
+    # --- requests ---
+
+    def _process(self) -> None:
+        """Handle the frames at hand as far as that may go now, then send the replies."""
+        reader = self._reader
+        try:
+            while not self._must_wait():
+                frame = reader.next_frame()
+                if frame is None:
+                    break
+                self._accept(self._handler.handle(self.session, frame))
+        except (Exception, asyncio.CancelledError) as error:
+            self._fail(error)
+        if self._is_closed:
+            return
+        reader.end_burst()
+        self._flush()
+        if self._is_draining:
+            self._close_if_drained()
+        elif self._is_paused is not reader.must_pause:
+            self._pause(not self._is_paused)
+
+    def _process_waiting(self) -> None:
+        """Go on with frames that were set aside."""
+        self._is_scheduled = False
+        if not self._is_closed:
+            self._reader.begin_waiting()
+            self._process()
+
+    def _must_wait(self) -> bool:
+        """Whether the next frame has to wait for a reply to be found or to leave."""
+        if self._muted_by is not None or self._is_closed or self._is_draining:
+            return True
+        if self._writer.unsent_bytes + self._parked_bytes > self._unsent_max_bytes:
+            self._flush()
+            if self._is_closed:
+                return True
+            unsent_bytes = self._writer.unsent_bytes + self._parked_bytes
+            return unsent_bytes > self._unsent_max_bytes
+        return len(self._in_flight) >= self._overlapping_max
+
+    def _accept(self, handled: Handled) -> None:
+        """Take what the handler gave for one frame."""
+        if isinstance(handled, list):
+            if not self._in_flight:
+                self._writer.write(handled)
+            else:
+                self._park(handled)
+        elif handled is not None:
+            self._wait_for(handled)
+
+    def _park(self, reply: Reply) -> None:
+        pending = _Pending(None, reply)
+        for part in reply or ():
+            if not isinstance(part, FileRegion):
+                pending.parked_bytes += len(part)
+        self._parked_bytes += pending.parked_bytes
+        self._in_flight.append(pending)
+
+    def _wait_for(self, handled: Handled) -> None:
+        is_overlapping = isinstance(handled, Overlapping)
+        awaitable = handled.awaitable if isinstance(handled, Overlapping) else handled
+        future: asyncio.Future[Reply]
+        if isinstance(awaitable, asyncio.Future):
+            future = awaitable
+        else:
+            future = asyncio.ensure_future(awaitable, loop=self._loop)  # type: ignore[arg-type]
+        if future.done() and not self._in_flight:
+            self._accept(future.result())
+            return
+        self._in_flight.append(_Pending(future, None))
+        if not future.done():
+            future.add_done_callback(self._on_done)
+            if not is_overlapping:
+                self._muted_by = future
+
+    def _on_done(self, future: "asyncio.Future[Reply]") -> None:
+        if self._is_closed:
+            if not future.cancelled():
+                future.exception()  # so that asyncio does not report it as never looked at
+            return
+        is_muting = future is self._muted_by
+        if is_muting:
+            self._muted_by = None
+        try:
+            self._release_replies()
+        except (Exception, asyncio.CancelledError) as error:
+            self._fail(error)
+            return
+        if is_muting:
+            self._process_waiting()
+        elif not self._is_scheduled:
+            # Acknowledgements of one append come together: let them leave together.
+            self._is_scheduled = True
+            self._loop.call_soon(self._process_waiting)
+
+    def _release_replies(self) -> None:
+        """Move replies to the writer, up to the first that is not there yet."""
+        in_flight = self._in_flight
+        while in_flight:
+            pending = in_flight[0]
+            reply = pending.reply
+            if pending.future is not None:
+                if not pending.future.done():
+                    return
+                reply = pending.future.result()
+            in_flight.popleft()
+            self._parked_bytes -= pending.parked_bytes
+            if reply is not None:
+                self._writer.write(reply)
+
+    # --- replies ---
+
+    def _flush(self) -> None:
+        try:
+            self._writer.flush()
+        except OSError as error:
+            self._fail_to_write(error)
+
+    def _on_writable(self) -> None:
+        if self._is_closed:
+            return
+        try:
+            self._writer.flush(is_writable=True)
+        except OSError as error:
+            self._fail_to_write(error)
+            return
+        self.last_active = self._loop.time()
+        if self._writer.unsent_bytes <= self._unsent_max_bytes // 2:
+            self._process_waiting()
+
+    def _pause(self, is_paused: bool) -> None:
+        assert self._transport is not None, "a connection that reads has a transport"
+        self._is_paused = is_paused
+        if is_paused:
+            self._transport.pause_reading()
+        else:
+            self._transport.resume_reading()
+
+    # --- the end ---
+
+    def _fail(self, error: BaseException) -> None:
+        """Close because of what a handler (or its awaitable) raised."""
+        if isinstance(error, CloseConnection):
+            self._close(error.reason, logging.WARNING)
+        elif isinstance(error, MalformedMessage):
+            self._close(f"malformed request: {error}", logging.WARNING)
+        elif isinstance(error, asyncio.CancelledError):
+            self._close("the request under way was cancelled", logging.INFO)
+        else:
+            self._close("the broker failed to handle a request", logging.ERROR, error)
+
+    def _fail_to_write(self, error: OSError) -> None:
+        """Close because queued bytes cannot be sent; they are lost."""
+        self._writer.close()
+        if isinstance(error, ConnectionError) or error.errno in _UNREACHABLE:
+            self._close(f"the peer is gone: {error.strerror}", logging.DEBUG)
+        else:
+            self._close(f"a reply could not be sent: {error}", logging.ERROR)
+
+    def _close_if_drained(self) -> None:
+        if not self._is_closed and not self.is_busy:
+            self._close("the server is stopping", logging.DEBUG)
+
+    def _close(self, reason: str, level: int, error: BaseException | None = None) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
+        session = self.session
+        self._context.logger.log(
+            level,
+            "Connection from %s on listener %s closed: %s",
+            session.peer,
+            session.listener,
+            reason,
+            exc_info=error,
+        )
+        self._let_go()
+        for callback in session.disconnected():
+            try:
+                callback()
+            except Exception:
+                self._context.logger.exception("A close callback of %s failed", session.peer)
+        self._context.on_closed(self)
+
+    def _let_go(self) -> None:
+        """Send what can be sent at once, cancel what is waited for, give up the socket."""
+        try:
+            if self._transport is not None:
+                self._writer.flush()
+        except OSError as error:
+            self._context.logger.debug("Last bytes to %s lost: %s", self.session.peer, error)
+        self._writer.close()
+        for pending in self._in_flight:
+            if pending.future is not None and not pending.future.done():
+                pending.future.cancel()
+        self._in_flight.clear()
+        self._parked_bytes = 0
+        self._muted_by = None
+        if self._transport is not None:
+            if self._transport.get_write_buffer_size():
+                # A peer that does not read could keep a polite close waiting for ever.
+                self._transport.abort()
+            else:
+                self._transport.close()

@@ -1,0 +1,100 @@
+"""How much of the server one client, one address or one listener may take.
+
+``ServerLimits`` are the settings; ``ConnectionCounts`` keeps the books of open
+connections and says who may come in. Both follow Kafka: a full listener stops
+accepting, so newcomers wait in the operating system's backlog; an address over its
+own limit is turned away at once.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+UNLIMITED = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLimits:
+    """Kafka's settings of the socket server, and bounds of our own.
+
+    The buffer sizes default to -1, the operating system's choice: a fixed
+    size (Kafka's 102400) switches the kernel's tuning off and costs throughput, so it is
+    for those who ask for it.
+    """
+
+    request_max_bytes: int = 104857600
+    """socket.request.max.bytes"""
+    max_idle_ms: int = 600000
+    """connections.max.idle.ms; negative means never"""
+    max_connections: int = UNLIMITED
+    """max.connections"""
+    max_connections_per_ip: int = UNLIMITED
+    """max.connections.per.ip"""
+    max_connections_per_ip_overrides: Mapping[str, int] = field(default_factory=dict)
+    """max.connections.per.ip.overrides; host names are resolved when the server starts"""
+    listener_max_connections: Mapping[str, int] = field(default_factory=dict)
+    """listener.name.<name>.max.connections"""
+    inter_broker_listener: str = ""
+    """Never refused for max.connections, so that brokers reach each other through a crowd"""
+    send_buffer_bytes: int = -1
+    """socket.send.buffer.bytes"""
+    receive_buffer_bytes: int = -1
+    """socket.receive.buffer.bytes"""
+    listen_backlog: int = 50
+    """socket.listen.backlog.size"""
+    unsent_max_bytes: int = 1048576
+    """Above this many unsent bytes a connection's next request waits."""
+    overlapping_max: int = 64
+    """So many replies of a connection may be outstanding at a time."""
+
+
+class ConnectionCounts:
+    """Open connections by listener and by address."""
+
+    def __init__(
+        self, limits: ServerLimits, listeners: list[str], ip_limits: Mapping[str, int]
+    ) -> None:
+        self.total = 0
+        self._limits = limits
+        self._ip_limits = ip_limits
+        self._by_listener: dict[str, int] = dict.fromkeys(listeners, 0)
+        self._by_ip: dict[str, int] = {}
+
+    def has_room(self, listener: str) -> bool:
+        """Whether ``listener`` may accept one more."""
+        limits = self._limits
+        if self._by_listener[listener] >= limits.listener_max_connections.get(listener, UNLIMITED):
+            return False
+        return self.is_protected(listener) or self.total < limits.max_connections
+
+    def is_protected(self, listener: str) -> bool:
+        """Whether brokers talk over ``listener`` while clients have another one."""
+        return listener == self._limits.inter_broker_listener and len(self._by_listener) > 1
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the protected listener pushed the total above ``max.connections``."""
+        return self.total > self._limits.max_connections
+
+    def refusal(self, ip: str) -> str | None:
+        """Why ``ip`` may not connect once more, or None if it may."""
+        limit = self._ip_limits.get(ip, self._limits.max_connections_per_ip)
+        if self._by_ip.get(ip, 0) < limit:
+            return None
+        setting = "max.connections.per.ip"
+        if ip in self._ip_limits:
+            setting += ".overrides"
+        return f"{ip} has {limit} connections, as many as {setting} allows"
+
+    def opened(self, listener: str, ip: str) -> None:
+        self.total += 1
+        self._by_listener[listener] += 1
+        self._by_ip[ip] = self._by_ip.get(ip, 0) + 1
+
+    def closed(self, listener: str, ip: str) -> None:
+        self.total -= 1
+        self._by_listener[listener] -= 1
+        left = self._by_ip[ip] - 1
+        if left:
+            self._by_ip[ip] = left
+        else:
+            del self._by_ip[ip]

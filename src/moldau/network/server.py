@@ -1,0 +1,215 @@
+"""The socket server: listeners, the connections on them, and the limits they keep.
+
+One server serves all listeners of a broker with one handler, which sees the name
+of the listener in the session.
+
+TLS has its place prepared: a connection built without a socket writes through its
+transport, so a listener with certificates passes ``ssl`` when it wraps the socket.
+"""
+
+import asyncio
+import contextlib
+import logging
+import socket
+from collections.abc import Sequence
+from typing import Any
+
+from moldau.network.acceptor import Acceptor
+from moldau.network.connection import Connection, ConnectionContext
+from moldau.network.limits import ConnectionCounts, ServerLimits
+from moldau.network.listening import ListenerAddress, ListenError, listen, plain_ip, resolve_ips
+from moldau.network.session import Handler, Session
+
+# Idle connections are looked for at most this often within connections.max.idle.ms.
+IDLE_CHECKS = 20
+
+
+class Server:
+    """Accepts connections on ``listeners`` and gives their requests to ``handler``."""
+
+    def __init__(
+        self,
+        listeners: Sequence[ListenerAddress],
+        handler: Handler,
+        limits: ServerLimits,
+        logger: logging.Logger,
+    ) -> None:
+        self.ports: dict[str, int] = {}
+        """The port each listener is bound to, by listener name, once started."""
+        self._listeners = listeners
+        self._handler = handler
+        self._limits = limits
+        self._logger = logger
+        self._acceptors: list[Acceptor] = []
+        self._connections: dict[Connection, None] = {}
+        self._starting: set[asyncio.Task[None]] = set()
+        self._counts = ConnectionCounts(limits, [listener.name for listener in listeners], {})
+        self._context: ConnectionContext | None = None
+        self._idle_timer: asyncio.TimerHandle | None = None
+        self._all_closed = asyncio.Event()
+
+    @property
+    def connections(self) -> Sequence[Connection]:
+        return tuple(self._connections)
+
+    async def start(self) -> None:
+        """Bind and accept, for those who have nothing to do in between."""
+        await self.bind()
+        self.accept()
+
+    async def bind(self) -> None:
+        """Open every listener, or none; ``ports`` are known from here on.
+
+        Clients can connect but wait in the backlog until ``accept`` is called.
+
+        Raises:
+            ListenError: an address cannot be bound or a name not resolved.
+        """
+        loop = asyncio.get_running_loop()
+        ip_limits = await self._resolve_ip_limits()
+        names = [listener.name for listener in self._listeners]
+        self._counts = ConnectionCounts(self._limits, names, ip_limits)
+        self._context = ConnectionContext(
+            loop, self._handler, self._limits, self._logger, self._on_closed
+        )
+        try:
+            for listener in self._listeners:
+                for sock in await listen(listener, self._limits):
+                    self._add_acceptor(loop, listener.name, sock)
+        except BaseException:
+            self._close_acceptors()
+            raise
+
+    def accept(self) -> None:
+        """Let clients in."""
+        for acceptor in self._acceptors:
+            acceptor.resume()
+        self._schedule_idle_check(self._limits.max_idle_ms / 1000)
+
+    async def stop(self, grace_s: float) -> None:
+        """Accept nothing more, finish what is under way, send it, close.
+
+        What has not left after ``grace_s`` seconds is dropped.
+        """
+        self._close_acceptors()
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
+        for connection in self.connections:
+            connection.drain()
+        if self._connections:
+            self._all_closed.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(grace_s):
+                    await self._all_closed.wait()
+        for connection in self.connections:
+            connection.close(f"the server stopped; a reply was not sent within {grace_s:g} s")
+        if self._starting:
+            await asyncio.wait(self._starting)
+        # The loop gives sockets back in its next round.
+        await asyncio.sleep(0)
+
+    def _add_acceptor(
+        self, loop: asyncio.AbstractEventLoop, name: str, sock: socket.socket
+    ) -> None:
+        acceptor = Acceptor(loop, name, sock, self._counts.has_room, self._on_accept, self._logger)
+        self._acceptors.append(acceptor)
+        self.ports[name] = acceptor.port
+
+    def _close_acceptors(self) -> None:
+        for acceptor in self._acceptors:
+            acceptor.close()
+        self._acceptors.clear()
+
+    async def _resolve_ip_limits(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for host, limit in self._limits.max_connections_per_ip_overrides.items():
+            try:
+                ips = await resolve_ips(host)
+            except OSError as error:
+                raise ListenError(
+                    f"max.connections.per.ip.overrides: {host!r} cannot be resolved "
+                    f"({error.strerror}); use an address, or a name that resolves"
+                ) from error
+            for ip in ips:
+                found[ip] = limit
+        return found
+
+    # --- connections come and go ---
+
+    def _on_accept(self, listener: str, sock: socket.socket, address: Any) -> None:
+        session = Session(plain_ip(address[0]), address[1], listener)
+        refusal = self._counts.refusal(session.peer_host)
+        if refusal is not None:
+            self._logger.info("Connection from %s refused: %s", session.peer, refusal)
+            sock.close()
+            return
+        assert self._context is not None, "the server has been started"
+        sock.setblocking(False)
+        with contextlib.suppress(OSError):  # the peer may be gone already
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        connection = Connection(self._context, session, sock)
+        self._connections[connection] = None
+        self._counts.opened(listener, session.peer_host)
+        task = self._context.loop.create_task(self._begin(connection, sock))
+        self._starting.add(task)
+        task.add_done_callback(self._starting.discard)
+        if self._counts.is_over and self._counts.is_protected(listener):
+            self._make_room()
+
+    async def _begin(self, connection: Connection, sock: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.connect_accepted_socket(lambda: connection, sock)
+        except Exception as error:
+            sock.close()
+            connection.close(f"the connection could not be set up: {error}", logging.WARNING)
+
+    def _on_closed(self, connection: Connection) -> None:
+        del self._connections[connection]
+        self._counts.closed(connection.session.listener, connection.session.peer_host)
+        if not self._connections:
+            self._all_closed.set()
+        for acceptor in self._acceptors:
+            acceptor.resume()
+
+    def _make_room(self) -> None:
+        """A broker came in above ``max.connections``: the quietest client goes."""
+        clients = [
+            connection
+            for connection in self._connections
+            if not self._counts.is_protected(connection.session.listener)
+        ]
+        if clients:
+            quietest = min(clients, key=lambda connection: connection.last_active)
+            quietest.close("max.connections is reached and a broker needs the place")
+
+    # --- idle connections ---
+
+    def _schedule_idle_check(self, delay_s: float) -> None:
+        if self._limits.max_idle_ms >= 0:
+            loop = asyncio.get_running_loop()
+            self._idle_timer = loop.call_later(delay_s, self._close_idle)
+
+    def _close_idle(self) -> None:
+        """Close what has been silent too long, the longest silence first.
+
+        One timer serves all connections: it looks at each, and next comes back when
+        the oldest of those that are left would be due.
+        """
+        limit_ms = self._limits.max_idle_ms
+        limit_s = limit_ms / 1000
+        now = asyncio.get_running_loop().time()
+        next_s = limit_s
+        idle: list[Connection] = []
+        for connection in self._connections:
+            left_s = connection.last_active + limit_s - now
+            if left_s <= 0 and not connection.is_waiting_for_broker:
+                idle.append(connection)
+            else:
+                next_s = min(next_s, left_s)
+        idle.sort(key=lambda connection: connection.last_active)
+        for connection in idle:
+            connection.close(f"idle for longer than connections.max.idle.ms={limit_ms}")
+        self._schedule_idle_check(max(next_s, limit_s / IDLE_CHECKS, 0.001))

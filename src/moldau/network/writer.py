@@ -1,0 +1,254 @@
+"""The write side of a connection: a queue of bytes and file regions, sent in order.
+
+The event loop's transport can write bytes but has no sendfile that may be mixed with
+them, so a plaintext connection owns every write itself: ``send``/``sendmsg`` for what
+is in memory, ``os.sendfile`` for what lies in a log segment, and a writability watch
+when the peer's window is full. Nothing else may write to the socket.
+
+Rules this module keeps:
+
+* Bytes leave in the order of ``write`` calls, and only ``flush`` sends: whoever answers
+  a burst of requests writes all replies and flushes once.
+* A region takes no memory; it is read by the kernel, into the socket, when its turn comes.
+* One connection sends at most ``TURN_BYTES`` before others get their turn.
+"""
+
+import asyncio
+import errno
+import io
+import os
+import socket
+from collections import deque
+from collections.abc import Callable
+from itertools import islice
+from struct import Struct
+
+from moldau.protocol.primitives import FileRegion, Part
+
+# Up to here copying replies into one buffer is cheaper than describing them to sendmsg.
+JOIN_BYTES = 32768
+# Linux accepts 1,024 buffers per call; descriptors of that many replies are no longer cheap.
+BUFFERS_PER_CALL = 512
+TURN_BYTES = 4 * 1024 * 1024
+# What a queued region counts for in ``unsent_bytes``: it takes little memory but holds
+# a file open, so a peer that does not read may have only a few of them.
+REGION_COST_BYTES = 65536
+# How much of a region is read at once where sendfile cannot be used.
+READ_BYTES = 262144
+
+_MSG_MORE: int = getattr(socket, "MSG_MORE", 0)
+_SIZE = Struct(">i")
+
+
+class Writer:
+    """A queue of parts on their way to one peer."""
+
+    def __init__(self) -> None:
+        self.unsent_bytes = 0
+        self._queue: deque[Part] = deque()
+        self._regions = 0
+        # How much of the region at the head of the queue has left.
+        self._region_sent = 0
+
+    def write(self, parts: list[Part]) -> None:
+        """Queue one response: its size, then ``parts``. Nothing is sent yet."""
+        size = 0
+        cost = 4
+        for part in parts:
+            length = len(part)
+            size += length
+            if isinstance(part, FileRegion):
+                self._regions += 1
+                cost += REGION_COST_BYTES
+            else:
+                cost += length
+        self._queue.append(_SIZE.pack(size))
+        self._queue.extend(parts)
+        self.unsent_bytes += cost
+
+    def flush(self, is_writable: bool = False) -> bool:
+        """Send what the peer takes; whether everything has left.
+
+        ``is_writable`` says that the loop just reported room.
+
+        Raises:
+            OSError: the peer is gone, or a file could not be read as far as its region goes.
+        """
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Drop what is queued and let go of everything."""
+        self._queue.clear()
+        self._regions = 0
+        self._region_sent = 0
+        self.unsent_bytes = 0
+
+    def _read_region(self, region: FileRegion) -> bytes:
+        """The next piece of the region at the head of the queue."""
+        position = region.position + self._region_sent
+        data = region.file.pread(min(region.size - self._region_sent, READ_BYTES), position)
+        if not data:
+            raise _region_ended(region, self._region_sent)
+        return data
+
+    def _region_progress(self, region: FileRegion, sent: int) -> None:
+        self._region_sent += sent
+        if self._region_sent >= region.size:
+            self._queue.popleft()
+            self._region_sent = 0
+            self._regions -= 1
+            self.unsent_bytes -= REGION_COST_BYTES
+
+
+class SocketWriter(Writer):
+    """Writes to a plaintext socket, past the transport that reads from it."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        sock: socket.socket,
+        on_writable: Callable[[], None],
+    ) -> None:
+        super().__init__()
+        self._loop = loop
+        self._socket = sock
+        self._on_writable = on_writable
+        # uvloop does not let one descriptor belong to a transport and to a watch, so the
+        # watch has a duplicate; most connections never need one.
+        self._watch_fd = -1
+        self._is_watching = False
+
+    def flush(self, is_writable: bool = False) -> bool:
+        queue = self._queue
+        if not queue:
+            return True
+        if self._is_watching and not is_writable:
+            return False
+        budget = TURN_BYTES
+        try:
+            while queue and budget > 0:
+                if self._regions == 0 and self.unsent_bytes <= JOIN_BYTES:
+                    budget -= self._send_joined()
+                else:
+                    head = queue[0]
+                    if isinstance(head, FileRegion):
+                        budget -= self._send_region(head, min(budget, TURN_BYTES))
+                    else:
+                        budget -= self._send_many()
+        except (BlockingIOError, InterruptedError):
+            pass
+        self._watch(bool(queue))
+        return not queue
+
+    def close(self) -> None:
+        super().close()
+        self._watch(False)
+        if self._watch_fd >= 0:
+            os.close(self._watch_fd)
+            self._watch_fd = -1
+
+    def _send_joined(self) -> int:
+        """Everything queued in one ``send``: the common case, and the fast one."""
+        queue = self._queue
+        data = b"".join(queue)  # type: ignore[arg-type]  # there are no regions
+        sent = self._socket.send(data)
+        queue.clear()
+        self.unsent_bytes -= sent
+        if sent < len(data):
+            queue.append(memoryview(data)[sent:])
+        return sent
+
+    def _send_many(self) -> int:
+        """The bytes at the head of the queue, up to the next region, without a copy."""
+        queue = self._queue
+        buffers: list[bytes | memoryview] = []
+        flags = 0
+        for part in islice(queue, BUFFERS_PER_CALL):
+            if isinstance(part, FileRegion):
+                # The region follows at once; a packet with the header alone is a waste.
+                flags = _MSG_MORE
+                break
+            buffers.append(part)
+        sent = self._socket.sendmsg(buffers, (), flags)
+        self.unsent_bytes -= sent
+        rest = sent
+        for buffer in buffers:
+            length = len(buffer)
+            if rest < length:
+                queue[0] = memoryview(buffer)[rest:]
+                break
+            queue.popleft()
+            rest -= length
+        return sent
+
+    def _send_region(self, region: FileRegion, budget: int) -> int:
+        if region.size == 0:
+            self._region_progress(region, 0)
+            return 0
+        try:
+            fd = region.file.fileno()
+        except io.UnsupportedOperation:
+            # A file of the simulated disk.
+            data = self._read_region(region)
+            sent = self._socket.send(data)
+        else:
+            position = region.position + self._region_sent
+            count = min(region.size - self._region_sent, budget)
+            sent = os.sendfile(self._socket.fileno(), fd, position, count)
+            if sent == 0:
+                raise _region_ended(region, self._region_sent)
+        self._region_progress(region, sent)
+        return sent
+
+    def _watch(self, wanted: bool) -> None:
+        if wanted == self._is_watching:
+            return
+        if wanted:
+            if self._watch_fd < 0:
+                self._watch_fd = os.dup(self._socket.fileno())
+            self._loop.add_writer(self._watch_fd, self._on_writable)
+        else:
+            self._loop.remove_writer(self._watch_fd)
+        self._is_watching = wanted
+
+
+class TransportWriter(Writer):
+    """Writes through a transport: for TLS, and for networks that are no sockets.
+
+    The transport has a buffer of its own. It is given more only while it says that
+    there is room (``pause_writing`` and ``resume_writing`` reach ``set_paused``).
+    """
+
+    def __init__(self, transport: asyncio.WriteTransport) -> None:
+        super().__init__()
+        self._transport = transport
+        self._is_paused = False
+
+    def set_paused(self, is_paused: bool) -> None:
+        self._is_paused = is_paused
+
+    def flush(self, is_writable: bool = False) -> bool:
+        queue = self._queue
+        while queue and not self._is_paused:
+            head = queue[0]
+            if isinstance(head, FileRegion):
+                if head.size == 0:
+                    self._region_progress(head, 0)
+                    continue
+                data = self._read_region(head)
+                self._transport.write(data)
+                self._region_progress(head, len(data))
+            else:
+                queue.popleft()
+                self.unsent_bytes -= len(head)
+                self._transport.write(head)
+        return not queue and self._transport.get_write_buffer_size() == 0
+
+
+def _region_ended(region: FileRegion, sent: int) -> OSError:
+    path = getattr(region.file, "path", region.file)
+    return OSError(
+        errno.EIO,
+        f"{path} ends at {region.position + sent}, before the region of {region.size} bytes "
+        f"at {region.position} that was being sent",
+    )

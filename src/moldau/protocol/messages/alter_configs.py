@@ -1,0 +1,320 @@
+"""AlterConfigs (API key 33). Generated from schema/alter_configs.txt: do not edit."""
+
+# fmt: off
+from __future__ import annotations
+
+from typing import ClassVar
+
+from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
+from mypy_extensions import i64
+
+from moldau.protocol.file_region import Part
+from moldau.protocol.message import NO_ITEMS, Message, Struct
+from moldau.protocol.reading import (
+    malformed,
+    read_compact_count,
+    read_compact_nullable_string,
+    read_compact_string,
+    read_count,
+    read_i8,
+    read_nullable_string,
+    read_string,
+    skip_tags,
+    unknown_version,
+)
+from moldau.protocol.writing import (
+    unsupported_version,
+    write_bool,
+    write_compact_nullable_string,
+    write_compact_string,
+    write_i8,
+    write_nullable_string,
+    write_string,
+    write_uvarint,
+)
+
+
+class AlterableConfig(Struct):
+    __slots__ = ("name", "value")
+    FIELDS: ClassVar[tuple[str, ...]] = ("name", "value")
+
+    def __init__(self, name: str = "", value: str | None = "") -> None:
+        self.name = name
+        self.value = value
+
+
+def _read_alterable_config(data: bytes, position: i64, version: i64) -> tuple[AlterableConfig, i64]:
+    name: str
+    value: str | None
+    if version >= 2:
+        name, position = read_compact_string(data, position)
+        value, position = read_compact_nullable_string(data, position)
+    else:
+        name, position = read_string(data, position)
+        value, position = read_nullable_string(data, position)
+    if version >= 2:
+        position = skip_tags(data, position) if data[position] else position + 1
+    return AlterableConfig(name, value), position
+
+
+def _write_alterable_config(writer: BytesWriter, message: AlterableConfig, version: i64) -> None:
+    if version >= 2:
+        write_compact_string(writer, message.name)
+        write_compact_nullable_string(writer, message.value)
+    else:
+        write_string(writer, message.name)
+        write_nullable_string(writer, message.value)
+    if version >= 2:
+        writer.append(0)
+
+
+class AlterConfigsResource(Struct):
+    __slots__ = ("resource_type", "resource_name", "configs")
+    FIELDS: ClassVar[tuple[str, ...]] = ("resource_type", "resource_name", "configs")
+
+    def __init__(self, resource_type: int = 0, resource_name: str = "", configs: list[AlterableConfig] = NO_ITEMS) -> None:
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.configs = [] if configs is NO_ITEMS else configs
+
+
+def _read_alter_configs_resource(data: bytes, position: i64, version: i64) -> tuple[AlterConfigsResource, i64]:
+    resource_name: str
+    configs: list[AlterableConfig]
+    resource_type = read_i8(data, position)
+    position += 1
+    if version >= 2:
+        resource_name, position = read_compact_string(data, position)
+        count, position = read_compact_count(data, position, 3)
+        configs = []
+        for _ in range(count):
+            configs_item, position = _read_alterable_config(data, position, version)
+            configs.append(configs_item)
+    else:
+        resource_name, position = read_string(data, position)
+        count, position = read_count(data, position, 4)
+        configs = []
+        for _ in range(count):
+            configs_item, position = _read_alterable_config(data, position, version)
+            configs.append(configs_item)
+    if version >= 2:
+        position = skip_tags(data, position) if data[position] else position + 1
+    return AlterConfigsResource(resource_type, resource_name, configs), position
+
+
+def _write_alter_configs_resource(writer: BytesWriter, message: AlterConfigsResource, version: i64) -> None:
+    write_i8(writer, message.resource_type)
+    if version >= 2:
+        write_compact_string(writer, message.resource_name)
+        configs = message.configs
+        write_uvarint(writer, len(configs) + 1)
+        for configs_item in configs:
+            _write_alterable_config(writer, configs_item, version)
+    else:
+        write_string(writer, message.resource_name)
+        configs = message.configs
+        write_i32_be(writer, len(configs))
+        for configs_item in configs:
+            _write_alterable_config(writer, configs_item, version)
+    if version >= 2:
+        writer.append(0)
+
+
+class AlterConfigsResourceResponse(Struct):
+    __slots__ = ("error_code", "error_message", "resource_type", "resource_name")
+    FIELDS: ClassVar[tuple[str, ...]] = ("error_code", "error_message", "resource_type", "resource_name")
+
+    def __init__(self, error_code: int = 0, error_message: str | None = "", resource_type: int = 0, resource_name: str = "") -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+
+
+def _read_alter_configs_resource_response(data: bytes, position: i64, version: i64) -> tuple[AlterConfigsResourceResponse, i64]:
+    error_message: str | None
+    resource_name: str
+    error_code = read_i16_be(data, position)
+    position += 2
+    if version >= 2:
+        error_message, position = read_compact_nullable_string(data, position)
+    else:
+        error_message, position = read_nullable_string(data, position)
+    resource_type = read_i8(data, position)
+    position += 1
+    if version >= 2:
+        resource_name, position = read_compact_string(data, position)
+    else:
+        resource_name, position = read_string(data, position)
+    if version >= 2:
+        position = skip_tags(data, position) if data[position] else position + 1
+    return AlterConfigsResourceResponse(error_code, error_message, resource_type, resource_name), position
+
+
+def _write_alter_configs_resource_response(writer: BytesWriter, message: AlterConfigsResourceResponse, version: i64) -> None:
+    write_i16_be(writer, message.error_code)
+    if version >= 2:
+        write_compact_nullable_string(writer, message.error_message)
+    else:
+        write_nullable_string(writer, message.error_message)
+    write_i8(writer, message.resource_type)
+    if version >= 2:
+        write_compact_string(writer, message.resource_name)
+    else:
+        write_string(writer, message.resource_name)
+    if version >= 2:
+        writer.append(0)
+
+
+class AlterConfigsRequest(Message):
+    """API key 33, versions 0 to 2."""
+
+    __slots__ = ("resources", "validate_only")
+    FIELDS: ClassVar[tuple[str, ...]] = ("resources", "validate_only")
+    API_KEY: ClassVar[int] = 33
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 2
+    FIRST_FLEXIBLE: ClassVar[int] = 2
+
+    def __init__(self, resources: list[AlterConfigsResource] = NO_ITEMS, validate_only: bool = False) -> None:
+        self.resources = [] if resources is NO_ITEMS else resources
+        self.validate_only = validate_only
+
+    @classmethod
+    def decode(cls, data: bytes, position: int, version: int) -> tuple[AlterConfigsRequest, int]:
+        if version < 0 or version > 2:
+            raise unknown_version("AlterConfigsRequest", version, 0, 2)
+        try:
+            message, end = _read_alter_configs_request(data, position, version)
+        except (IndexError, ValueError) as error:
+            raise malformed("AlterConfigsRequest", version, error) from None
+        return message, end
+
+    def encode(self, version: int) -> bytes:
+        if version < 0 or version > 2:
+            raise unsupported_version("AlterConfigsRequest", version, 0, 2)
+        writer = BytesWriter()
+        _write_alter_configs_request(writer, self, version)
+        return writer.getvalue()
+
+    def encode_parts(self, writer_prefix: bytes, version: int) -> list[Part]:
+        if version < 0 or version > 2:
+            raise unsupported_version("AlterConfigsRequest", version, 0, 2)
+        writer = BytesWriter()
+        writer.write(writer_prefix)
+        _write_alter_configs_request(writer, self, version)
+        return [writer.getvalue()]
+
+
+def _read_alter_configs_request(data: bytes, position: i64, version: i64) -> tuple[AlterConfigsRequest, i64]:
+    resources: list[AlterConfigsResource]
+    if version >= 2:
+        count, position = read_compact_count(data, position, 4)
+        resources = []
+        for _ in range(count):
+            resources_item, position = _read_alter_configs_resource(data, position, version)
+            resources.append(resources_item)
+    else:
+        count, position = read_count(data, position, 7)
+        resources = []
+        for _ in range(count):
+            resources_item, position = _read_alter_configs_resource(data, position, version)
+            resources.append(resources_item)
+    validate_only = data[position] != 0
+    position += 1
+    if version >= 2:
+        position = skip_tags(data, position) if data[position] else position + 1
+    return AlterConfigsRequest(resources, validate_only), position
+
+
+def _write_alter_configs_request(writer: BytesWriter, message: AlterConfigsRequest, version: i64) -> None:
+    if version >= 2:
+        resources = message.resources
+        write_uvarint(writer, len(resources) + 1)
+        for resources_item in resources:
+            _write_alter_configs_resource(writer, resources_item, version)
+    else:
+        resources = message.resources
+        write_i32_be(writer, len(resources))
+        for resources_item in resources:
+            _write_alter_configs_resource(writer, resources_item, version)
+    write_bool(writer, message.validate_only)
+    if version >= 2:
+        writer.append(0)
+
+
+class AlterConfigsResponse(Message):
+    """API key 33, versions 0 to 2."""
+
+    __slots__ = ("throttle_time_ms", "responses")
+    FIELDS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "responses")
+    API_KEY: ClassVar[int] = 33
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 2
+    FIRST_FLEXIBLE: ClassVar[int] = 2
+
+    def __init__(self, throttle_time_ms: int = 0, responses: list[AlterConfigsResourceResponse] = NO_ITEMS) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.responses = [] if responses is NO_ITEMS else responses
+
+    @classmethod
+    def decode(cls, data: bytes, position: int, version: int) -> tuple[AlterConfigsResponse, int]:
+        if version < 0 or version > 2:
+            raise unknown_version("AlterConfigsResponse", version, 0, 2)
+        try:
+            message, end = _read_alter_configs_response(data, position, version)
+        except (IndexError, ValueError) as error:
+            raise malformed("AlterConfigsResponse", version, error) from None
+        return message, end
+
+    def encode(self, version: int) -> bytes:
+        if version < 0 or version > 2:
+            raise unsupported_version("AlterConfigsResponse", version, 0, 2)
+        writer = BytesWriter()
+        _write_alter_configs_response(writer, self, version)
+        return writer.getvalue()
+
+    def encode_parts(self, writer_prefix: bytes, version: int) -> list[Part]:
+        if version < 0 or version > 2:
+            raise unsupported_version("AlterConfigsResponse", version, 0, 2)
+        writer = BytesWriter()
+        writer.write(writer_prefix)
+        _write_alter_configs_response(writer, self, version)
+        return [writer.getvalue()]
+
+
+def _read_alter_configs_response(data: bytes, position: i64, version: i64) -> tuple[AlterConfigsResponse, i64]:
+    responses: list[AlterConfigsResourceResponse]
+    throttle_time_ms = read_i32_be(data, position)
+    position += 4
+    if version >= 2:
+        count, position = read_compact_count(data, position, 6)
+        responses = []
+        for _ in range(count):
+            responses_item, position = _read_alter_configs_resource_response(data, position, version)
+            responses.append(responses_item)
+    else:
+        count, position = read_count(data, position, 7)
+        responses = []
+        for _ in range(count):
+            responses_item, position = _read_alter_configs_resource_response(data, position, version)
+            responses.append(responses_item)
+    if version >= 2:
+        position = skip_tags(data, position) if data[position] else position + 1
+    return AlterConfigsResponse(throttle_time_ms, responses), position
+
+
+def _write_alter_configs_response(writer: BytesWriter, message: AlterConfigsResponse, version: i64) -> None:
+    write_i32_be(writer, message.throttle_time_ms)
+    if version >= 2:
+        responses = message.responses
+        write_uvarint(writer, len(responses) + 1)
+        for responses_item in responses:
+            _write_alter_configs_resource_response(writer, responses_item, version)
+    else:
+        responses = message.responses
+        write_i32_be(writer, len(responses))
+        for responses_item in responses:
+            _write_alter_configs_resource_response(writer, responses_item, version)
+    if version >= 2:
+        writer.append(0)

@@ -1,0 +1,461 @@
+"""BeginQuorumEpoch (API key 53). Generated from schema/begin_quorum_epoch.txt: do not edit."""
+
+# fmt: off
+from __future__ import annotations
+
+from typing import ClassVar
+
+from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
+from mypy_extensions import i64
+
+from moldau.ids import NO_UUID
+from moldau.protocol.file_region import Part
+from moldau.protocol.message import NO_ITEMS, Message, Struct
+from moldau.protocol.reading import (
+    malformed,
+    read_compact_count,
+    read_compact_nullable_string,
+    read_compact_string,
+    read_count,
+    read_nullable_string,
+    read_string,
+    read_tag,
+    read_u16,
+    read_uuid,
+    read_uvarint,
+    skip_tags,
+    unknown_version,
+    wrong_tag_size,
+)
+from moldau.protocol.writing import (
+    unsupported_field,
+    unsupported_version,
+    write_compact_nullable_string,
+    write_compact_string,
+    write_nullable_string,
+    write_string,
+    write_tag,
+    write_u16,
+    write_uuid,
+    write_uvarint,
+)
+
+
+class PartitionData(Struct):
+    __slots__ = ("partition_index", "voter_directory_id", "leader_id", "leader_epoch")
+    FIELDS: ClassVar[tuple[str, ...]] = ("partition_index", "voter_directory_id", "leader_id", "leader_epoch")
+
+    def __init__(self, partition_index: int = 0, voter_directory_id: bytes = NO_UUID, leader_id: int = 0, leader_epoch: int = 0) -> None:
+        self.partition_index = partition_index
+        self.voter_directory_id = voter_directory_id
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+
+
+def _read_partition_data(data: bytes, position: i64, version: i64) -> tuple[PartitionData, i64]:
+    voter_directory_id: bytes
+    partition_index = read_i32_be(data, position)
+    position += 4
+    if version >= 1:
+        voter_directory_id = read_uuid(data, position)
+        position += 16
+    else:
+        voter_directory_id = NO_UUID
+    leader_id = read_i32_be(data, position)
+    leader_epoch = read_i32_be(data, position + 4)
+    position += 8
+    if version >= 1:
+        position = skip_tags(data, position) if data[position] else position + 1
+    return PartitionData(partition_index, voter_directory_id, leader_id, leader_epoch), position
+
+
+def _write_partition_data(writer: BytesWriter, message: PartitionData, version: i64) -> None:
+    write_i32_be(writer, message.partition_index)
+    if version >= 1:
+        write_uuid(writer, message.voter_directory_id)
+    write_i32_be(writer, message.leader_id)
+    write_i32_be(writer, message.leader_epoch)
+    if version >= 1:
+        writer.append(0)
+
+
+class TopicData(Struct):
+    __slots__ = ("topic_name", "partitions")
+    FIELDS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions")
+
+    def __init__(self, topic_name: str = "", partitions: list[PartitionData] = NO_ITEMS) -> None:
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is NO_ITEMS else partitions
+
+
+def _read_topic_data(data: bytes, position: i64, version: i64) -> tuple[TopicData, i64]:
+    topic_name: str
+    partitions: list[PartitionData]
+    if version >= 1:
+        topic_name, position = read_compact_string(data, position)
+        count, position = read_compact_count(data, position, 29)
+        partitions = []
+        for _ in range(count):
+            partitions_item, position = _read_partition_data(data, position, version)
+            partitions.append(partitions_item)
+    else:
+        topic_name, position = read_string(data, position)
+        count, position = read_count(data, position, 12)
+        partitions = []
+        for _ in range(count):
+            partitions_item, position = _read_partition_data(data, position, version)
+            partitions.append(partitions_item)
+    if version >= 1:
+        position = skip_tags(data, position) if data[position] else position + 1
+    return TopicData(topic_name, partitions), position
+
+
+def _write_topic_data(writer: BytesWriter, message: TopicData, version: i64) -> None:
+    if version >= 1:
+        write_compact_string(writer, message.topic_name)
+        partitions = message.partitions
+        write_uvarint(writer, len(partitions) + 1)
+        for partitions_item in partitions:
+            _write_partition_data(writer, partitions_item, version)
+    else:
+        write_string(writer, message.topic_name)
+        partitions = message.partitions
+        write_i32_be(writer, len(partitions))
+        for partitions_item in partitions:
+            _write_partition_data(writer, partitions_item, version)
+    if version >= 1:
+        writer.append(0)
+
+
+class LeaderEndpoint(Struct):
+    __slots__ = ("name", "host", "port")
+    FIELDS: ClassVar[tuple[str, ...]] = ("name", "host", "port")
+
+    def __init__(self, name: str = "", host: str = "", port: int = 0) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
+
+
+def _read_leader_endpoint(data: bytes, position: i64, version: i64) -> tuple[LeaderEndpoint, i64]:
+    name, position = read_compact_string(data, position)
+    host, position = read_compact_string(data, position)
+    port = read_u16(data, position)
+    position += 2
+    position = skip_tags(data, position) if data[position] else position + 1
+    return LeaderEndpoint(name, host, port), position
+
+
+def _write_leader_endpoint(writer: BytesWriter, message: LeaderEndpoint, version: i64) -> None:
+    write_compact_string(writer, message.name)
+    write_compact_string(writer, message.host)
+    write_u16(writer, message.port)
+    writer.append(0)
+
+
+class PartitionDataResponse(Struct):
+    __slots__ = ("partition_index", "error_code", "leader_id", "leader_epoch")
+    FIELDS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "leader_id", "leader_epoch")
+
+    def __init__(self, partition_index: int = 0, error_code: int = 0, leader_id: int = 0, leader_epoch: int = 0) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+        self.leader_id = leader_id
+        self.leader_epoch = leader_epoch
+
+
+def _read_partition_data_response(data: bytes, position: i64, version: i64) -> tuple[PartitionDataResponse, i64]:
+    partition_index = read_i32_be(data, position)
+    error_code = read_i16_be(data, position + 4)
+    leader_id = read_i32_be(data, position + 6)
+    leader_epoch = read_i32_be(data, position + 10)
+    position += 14
+    if version >= 1:
+        position = skip_tags(data, position) if data[position] else position + 1
+    return PartitionDataResponse(partition_index, error_code, leader_id, leader_epoch), position
+
+
+def _write_partition_data_response(writer: BytesWriter, message: PartitionDataResponse, version: i64) -> None:
+    write_i32_be(writer, message.partition_index)
+    write_i16_be(writer, message.error_code)
+    write_i32_be(writer, message.leader_id)
+    write_i32_be(writer, message.leader_epoch)
+    if version >= 1:
+        writer.append(0)
+
+
+class TopicDataResponse(Struct):
+    __slots__ = ("topic_name", "partitions")
+    FIELDS: ClassVar[tuple[str, ...]] = ("topic_name", "partitions")
+
+    def __init__(self, topic_name: str = "", partitions: list[PartitionDataResponse] = NO_ITEMS) -> None:
+        self.topic_name = topic_name
+        self.partitions = [] if partitions is NO_ITEMS else partitions
+
+
+def _read_topic_data_response(data: bytes, position: i64, version: i64) -> tuple[TopicDataResponse, i64]:
+    topic_name: str
+    partitions: list[PartitionDataResponse]
+    if version >= 1:
+        topic_name, position = read_compact_string(data, position)
+        count, position = read_compact_count(data, position, 15)
+        partitions = []
+        for _ in range(count):
+            partitions_item, position = _read_partition_data_response(data, position, version)
+            partitions.append(partitions_item)
+    else:
+        topic_name, position = read_string(data, position)
+        count, position = read_count(data, position, 14)
+        partitions = []
+        for _ in range(count):
+            partitions_item, position = _read_partition_data_response(data, position, version)
+            partitions.append(partitions_item)
+    if version >= 1:
+        position = skip_tags(data, position) if data[position] else position + 1
+    return TopicDataResponse(topic_name, partitions), position
+
+
+def _write_topic_data_response(writer: BytesWriter, message: TopicDataResponse, version: i64) -> None:
+    if version >= 1:
+        write_compact_string(writer, message.topic_name)
+        partitions = message.partitions
+        write_uvarint(writer, len(partitions) + 1)
+        for partitions_item in partitions:
+            _write_partition_data_response(writer, partitions_item, version)
+    else:
+        write_string(writer, message.topic_name)
+        partitions = message.partitions
+        write_i32_be(writer, len(partitions))
+        for partitions_item in partitions:
+            _write_partition_data_response(writer, partitions_item, version)
+    if version >= 1:
+        writer.append(0)
+
+
+class NodeEndpoint(Struct):
+    __slots__ = ("node_id", "host", "port")
+    FIELDS: ClassVar[tuple[str, ...]] = ("node_id", "host", "port")
+
+    def __init__(self, node_id: int = 0, host: str = "", port: int = 0) -> None:
+        self.node_id = node_id
+        self.host = host
+        self.port = port
+
+
+def _read_node_endpoint(data: bytes, position: i64, version: i64) -> tuple[NodeEndpoint, i64]:
+    node_id = read_i32_be(data, position)
+    position += 4
+    host, position = read_compact_string(data, position)
+    port = read_u16(data, position)
+    position += 2
+    position = skip_tags(data, position) if data[position] else position + 1
+    return NodeEndpoint(node_id, host, port), position
+
+
+def _write_node_endpoint(writer: BytesWriter, message: NodeEndpoint, version: i64) -> None:
+    write_i32_be(writer, message.node_id)
+    write_compact_string(writer, message.host)
+    write_u16(writer, message.port)
+    writer.append(0)
+
+
+class BeginQuorumEpochRequest(Message):
+    """API key 53, versions 0 to 1."""
+
+    __slots__ = ("cluster_id", "voter_id", "topics", "leader_endpoints")
+    FIELDS: ClassVar[tuple[str, ...]] = ("cluster_id", "voter_id", "topics", "leader_endpoints")
+    API_KEY: ClassVar[int] = 53
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    FIRST_FLEXIBLE: ClassVar[int] = 1
+
+    def __init__(self, cluster_id: str | None = None, voter_id: int = -1, topics: list[TopicData] = NO_ITEMS, leader_endpoints: list[LeaderEndpoint] = NO_ITEMS) -> None:
+        self.cluster_id = cluster_id
+        self.voter_id = voter_id
+        self.topics = [] if topics is NO_ITEMS else topics
+        self.leader_endpoints = [] if leader_endpoints is NO_ITEMS else leader_endpoints
+
+    @classmethod
+    def decode(cls, data: bytes, position: int, version: int) -> tuple[BeginQuorumEpochRequest, int]:
+        if version < 0 or version > 1:
+            raise unknown_version("BeginQuorumEpochRequest", version, 0, 1)
+        try:
+            message, end = _read_begin_quorum_epoch_request(data, position, version)
+        except (IndexError, ValueError) as error:
+            raise malformed("BeginQuorumEpochRequest", version, error) from None
+        return message, end
+
+    def encode(self, version: int) -> bytes:
+        if version < 0 or version > 1:
+            raise unsupported_version("BeginQuorumEpochRequest", version, 0, 1)
+        writer = BytesWriter()
+        _write_begin_quorum_epoch_request(writer, self, version)
+        return writer.getvalue()
+
+    def encode_parts(self, writer_prefix: bytes, version: int) -> list[Part]:
+        if version < 0 or version > 1:
+            raise unsupported_version("BeginQuorumEpochRequest", version, 0, 1)
+        writer = BytesWriter()
+        writer.write(writer_prefix)
+        _write_begin_quorum_epoch_request(writer, self, version)
+        return [writer.getvalue()]
+
+
+def _read_begin_quorum_epoch_request(data: bytes, position: i64, version: i64) -> tuple[BeginQuorumEpochRequest, i64]:
+    cluster_id: str | None
+    voter_id: int
+    topics: list[TopicData]
+    leader_endpoints: list[LeaderEndpoint]
+    if version >= 1:
+        cluster_id, position = read_compact_nullable_string(data, position)
+        voter_id = read_i32_be(data, position)
+        position += 4
+        count, position = read_compact_count(data, position, 3)
+        topics = []
+        for _ in range(count):
+            topics_item, position = _read_topic_data(data, position, version)
+            topics.append(topics_item)
+        count, position = read_compact_count(data, position, 5)
+        leader_endpoints = []
+        for _ in range(count):
+            leader_endpoints_item, position = _read_leader_endpoint(data, position, version)
+            leader_endpoints.append(leader_endpoints_item)
+    else:
+        cluster_id, position = read_nullable_string(data, position)
+        voter_id = -1
+        count, position = read_count(data, position, 6)
+        topics = []
+        for _ in range(count):
+            topics_item, position = _read_topic_data(data, position, version)
+            topics.append(topics_item)
+        leader_endpoints = []
+    if version >= 1:
+        position = skip_tags(data, position) if data[position] else position + 1
+    return BeginQuorumEpochRequest(cluster_id, voter_id, topics, leader_endpoints), position
+
+
+def _write_begin_quorum_epoch_request(writer: BytesWriter, message: BeginQuorumEpochRequest, version: i64) -> None:
+    if version >= 1:
+        write_compact_nullable_string(writer, message.cluster_id)
+        write_i32_be(writer, message.voter_id)
+        topics = message.topics
+        write_uvarint(writer, len(topics) + 1)
+        for topics_item in topics:
+            _write_topic_data(writer, topics_item, version)
+        leader_endpoints = message.leader_endpoints
+        write_uvarint(writer, len(leader_endpoints) + 1)
+        for leader_endpoints_item in leader_endpoints:
+            _write_leader_endpoint(writer, leader_endpoints_item, version)
+    else:
+        write_nullable_string(writer, message.cluster_id)
+        topics = message.topics
+        write_i32_be(writer, len(topics))
+        for topics_item in topics:
+            _write_topic_data(writer, topics_item, version)
+    if version >= 1:
+        writer.append(0)
+
+
+class BeginQuorumEpochResponse(Message):
+    """API key 53, versions 0 to 1."""
+
+    __slots__ = ("error_code", "topics", "node_endpoints")
+    FIELDS: ClassVar[tuple[str, ...]] = ("error_code", "topics", "node_endpoints")
+    API_KEY: ClassVar[int] = 53
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    FIRST_FLEXIBLE: ClassVar[int] = 1
+
+    def __init__(self, error_code: int = 0, topics: list[TopicDataResponse] = NO_ITEMS, node_endpoints: list[NodeEndpoint] = NO_ITEMS) -> None:
+        self.error_code = error_code
+        self.topics = [] if topics is NO_ITEMS else topics
+        self.node_endpoints = [] if node_endpoints is NO_ITEMS else node_endpoints
+
+    @classmethod
+    def decode(cls, data: bytes, position: int, version: int) -> tuple[BeginQuorumEpochResponse, int]:
+        if version < 0 or version > 1:
+            raise unknown_version("BeginQuorumEpochResponse", version, 0, 1)
+        try:
+            message, end = _read_begin_quorum_epoch_response(data, position, version)
+        except (IndexError, ValueError) as error:
+            raise malformed("BeginQuorumEpochResponse", version, error) from None
+        return message, end
+
+    def encode(self, version: int) -> bytes:
+        if version < 0 or version > 1:
+            raise unsupported_version("BeginQuorumEpochResponse", version, 0, 1)
+        writer = BytesWriter()
+        _write_begin_quorum_epoch_response(writer, self, version)
+        return writer.getvalue()
+
+    def encode_parts(self, writer_prefix: bytes, version: int) -> list[Part]:
+        if version < 0 or version > 1:
+            raise unsupported_version("BeginQuorumEpochResponse", version, 0, 1)
+        writer = BytesWriter()
+        writer.write(writer_prefix)
+        _write_begin_quorum_epoch_response(writer, self, version)
+        return [writer.getvalue()]
+
+
+def _read_begin_quorum_epoch_response(data: bytes, position: i64, version: i64) -> tuple[BeginQuorumEpochResponse, i64]:
+    topics: list[TopicDataResponse]
+    node_endpoints: list[NodeEndpoint] = []
+    error_code = read_i16_be(data, position)
+    position += 2
+    if version >= 1:
+        count, position = read_compact_count(data, position, 3)
+        topics = []
+        for _ in range(count):
+            topics_item, position = _read_topic_data_response(data, position, version)
+            topics.append(topics_item)
+    else:
+        count, position = read_count(data, position, 6)
+        topics = []
+        for _ in range(count):
+            topics_item, position = _read_topic_data_response(data, position, version)
+            topics.append(topics_item)
+    if version >= 1:
+        if data[position]:
+            count, position = read_uvarint(data, position)
+            for _ in range(count):
+                tag, position, end = read_tag(data, position)
+                if tag == 0:
+                    count, position = read_compact_count(data, position, 8)
+                    node_endpoints = []
+                    for _ in range(count):
+                        node_endpoints_item, position = _read_node_endpoint(data, position, version)
+                        node_endpoints.append(node_endpoints_item)
+                else:
+                    position = end
+                if position != end:
+                    raise wrong_tag_size(tag)
+        else:
+            position += 1
+    return BeginQuorumEpochResponse(error_code, topics, node_endpoints), position
+
+
+def _write_begin_quorum_epoch_response(writer: BytesWriter, message: BeginQuorumEpochResponse, version: i64) -> None:
+    write_i16_be(writer, message.error_code)
+    if version >= 1:
+        topics = message.topics
+        write_uvarint(writer, len(topics) + 1)
+        for topics_item in topics:
+            _write_topic_data_response(writer, topics_item, version)
+    else:
+        topics = message.topics
+        write_i32_be(writer, len(topics))
+        for topics_item in topics:
+            _write_topic_data_response(writer, topics_item, version)
+        if message.node_endpoints:
+            raise unsupported_field("BeginQuorumEpochResponse", "node_endpoints", version)
+    if version >= 1:
+        if message.node_endpoints:
+            writer.append(1)
+            body = BytesWriter()
+            node_endpoints = message.node_endpoints
+            write_uvarint(body, len(node_endpoints) + 1)
+            for node_endpoints_item in node_endpoints:
+                _write_node_endpoint(body, node_endpoints_item, version)
+            write_tag(writer, 0, body)
+        else:
+            writer.append(0)

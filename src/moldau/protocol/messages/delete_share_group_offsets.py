@@ -1,0 +1,208 @@
+"""DeleteShareGroupOffsets (API key 92). Generated from schema/delete_share_group_offsets.txt: do not edit."""
+
+# fmt: off
+from __future__ import annotations
+
+from typing import ClassVar
+
+from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, write_i32_be
+from mypy_extensions import i64
+
+from moldau.ids import NO_UUID
+from moldau.protocol.file_region import Part
+from moldau.protocol.message import NO_ITEMS, Message, Struct
+from moldau.protocol.reading import (
+    malformed,
+    read_compact_count,
+    read_compact_nullable_string,
+    read_compact_string,
+    read_uuid,
+    skip_tags,
+    unknown_version,
+)
+from moldau.protocol.writing import (
+    unsupported_version,
+    write_compact_nullable_string,
+    write_compact_string,
+    write_uuid,
+    write_uvarint,
+)
+
+
+class DeleteShareGroupOffsetsRequestTopic(Struct):
+    __slots__ = ("topic_name",)
+    FIELDS: ClassVar[tuple[str, ...]] = ("topic_name",)
+
+    def __init__(self, topic_name: str = "") -> None:
+        self.topic_name = topic_name
+
+
+def _read_delete_share_group_offsets_request_topic(data: bytes, position: i64, version: i64) -> tuple[DeleteShareGroupOffsetsRequestTopic, i64]:
+    topic_name, position = read_compact_string(data, position)
+    position = skip_tags(data, position) if data[position] else position + 1
+    return DeleteShareGroupOffsetsRequestTopic(topic_name), position
+
+
+def _write_delete_share_group_offsets_request_topic(writer: BytesWriter, message: DeleteShareGroupOffsetsRequestTopic, version: i64) -> None:
+    write_compact_string(writer, message.topic_name)
+    writer.append(0)
+
+
+class DeleteShareGroupOffsetsResponseTopic(Struct):
+    __slots__ = ("topic_name", "topic_id", "error_code", "error_message")
+    FIELDS: ClassVar[tuple[str, ...]] = ("topic_name", "topic_id", "error_code", "error_message")
+
+    def __init__(self, topic_name: str = "", topic_id: bytes = NO_UUID, error_code: int = 0, error_message: str | None = None) -> None:
+        self.topic_name = topic_name
+        self.topic_id = topic_id
+        self.error_code = error_code
+        self.error_message = error_message
+
+
+def _read_delete_share_group_offsets_response_topic(data: bytes, position: i64, version: i64) -> tuple[DeleteShareGroupOffsetsResponseTopic, i64]:
+    error_message: str | None
+    topic_name, position = read_compact_string(data, position)
+    topic_id = read_uuid(data, position)
+    error_code = read_i16_be(data, position + 16)
+    position += 18
+    error_message, position = read_compact_nullable_string(data, position)
+    position = skip_tags(data, position) if data[position] else position + 1
+    return DeleteShareGroupOffsetsResponseTopic(topic_name, topic_id, error_code, error_message), position
+
+
+def _write_delete_share_group_offsets_response_topic(writer: BytesWriter, message: DeleteShareGroupOffsetsResponseTopic, version: i64) -> None:
+    write_compact_string(writer, message.topic_name)
+    write_uuid(writer, message.topic_id)
+    write_i16_be(writer, message.error_code)
+    write_compact_nullable_string(writer, message.error_message)
+    writer.append(0)
+
+
+class DeleteShareGroupOffsetsRequest(Message):
+    """API key 92, version 0."""
+
+    __slots__ = ("group_id", "topics")
+    FIELDS: ClassVar[tuple[str, ...]] = ("group_id", "topics")
+    API_KEY: ClassVar[int] = 92
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FIRST_FLEXIBLE: ClassVar[int] = 0
+
+    def __init__(self, group_id: str = "", topics: list[DeleteShareGroupOffsetsRequestTopic] = NO_ITEMS) -> None:
+        self.group_id = group_id
+        self.topics = [] if topics is NO_ITEMS else topics
+
+    @classmethod
+    def decode(cls, data: bytes, position: int, version: int) -> tuple[DeleteShareGroupOffsetsRequest, int]:
+        if version < 0 or version > 0:
+            raise unknown_version("DeleteShareGroupOffsetsRequest", version, 0, 0)
+        try:
+            message, end = _read_delete_share_group_offsets_request(data, position, version)
+        except (IndexError, ValueError) as error:
+            raise malformed("DeleteShareGroupOffsetsRequest", version, error) from None
+        return message, end
+
+    def encode(self, version: int) -> bytes:
+        if version < 0 or version > 0:
+            raise unsupported_version("DeleteShareGroupOffsetsRequest", version, 0, 0)
+        writer = BytesWriter()
+        _write_delete_share_group_offsets_request(writer, self, version)
+        return writer.getvalue()
+
+    def encode_parts(self, writer_prefix: bytes, version: int) -> list[Part]:
+        if version < 0 or version > 0:
+            raise unsupported_version("DeleteShareGroupOffsetsRequest", version, 0, 0)
+        writer = BytesWriter()
+        writer.write(writer_prefix)
+        _write_delete_share_group_offsets_request(writer, self, version)
+        return [writer.getvalue()]
+
+
+def _read_delete_share_group_offsets_request(data: bytes, position: i64, version: i64) -> tuple[DeleteShareGroupOffsetsRequest, i64]:
+    topics: list[DeleteShareGroupOffsetsRequestTopic]
+    group_id, position = read_compact_string(data, position)
+    count, position = read_compact_count(data, position, 2)
+    topics = []
+    for _ in range(count):
+        topics_item, position = _read_delete_share_group_offsets_request_topic(data, position, version)
+        topics.append(topics_item)
+    position = skip_tags(data, position) if data[position] else position + 1
+    return DeleteShareGroupOffsetsRequest(group_id, topics), position
+
+
+def _write_delete_share_group_offsets_request(writer: BytesWriter, message: DeleteShareGroupOffsetsRequest, version: i64) -> None:
+    write_compact_string(writer, message.group_id)
+    topics = message.topics
+    write_uvarint(writer, len(topics) + 1)
+    for topics_item in topics:
+        _write_delete_share_group_offsets_request_topic(writer, topics_item, version)
+    writer.append(0)
+
+
+class DeleteShareGroupOffsetsResponse(Message):
+    """API key 92, version 0."""
+
+    __slots__ = ("throttle_time_ms", "error_code", "error_message", "responses")
+    FIELDS: ClassVar[tuple[str, ...]] = ("throttle_time_ms", "error_code", "error_message", "responses")
+    API_KEY: ClassVar[int] = 92
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    FIRST_FLEXIBLE: ClassVar[int] = 0
+
+    def __init__(self, throttle_time_ms: int = 0, error_code: int = 0, error_message: str | None = None, responses: list[DeleteShareGroupOffsetsResponseTopic] = NO_ITEMS) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.error_message = error_message
+        self.responses = [] if responses is NO_ITEMS else responses
+
+    @classmethod
+    def decode(cls, data: bytes, position: int, version: int) -> tuple[DeleteShareGroupOffsetsResponse, int]:
+        if version < 0 or version > 0:
+            raise unknown_version("DeleteShareGroupOffsetsResponse", version, 0, 0)
+        try:
+            message, end = _read_delete_share_group_offsets_response(data, position, version)
+        except (IndexError, ValueError) as error:
+            raise malformed("DeleteShareGroupOffsetsResponse", version, error) from None
+        return message, end
+
+    def encode(self, version: int) -> bytes:
+        if version < 0 or version > 0:
+            raise unsupported_version("DeleteShareGroupOffsetsResponse", version, 0, 0)
+        writer = BytesWriter()
+        _write_delete_share_group_offsets_response(writer, self, version)
+        return writer.getvalue()
+
+    def encode_parts(self, writer_prefix: bytes, version: int) -> list[Part]:
+        if version < 0 or version > 0:
+            raise unsupported_version("DeleteShareGroupOffsetsResponse", version, 0, 0)
+        writer = BytesWriter()
+        writer.write(writer_prefix)
+        _write_delete_share_group_offsets_response(writer, self, version)
+        return [writer.getvalue()]
+
+
+def _read_delete_share_group_offsets_response(data: bytes, position: i64, version: i64) -> tuple[DeleteShareGroupOffsetsResponse, i64]:
+    error_message: str | None
+    responses: list[DeleteShareGroupOffsetsResponseTopic]
+    throttle_time_ms = read_i32_be(data, position)
+    error_code = read_i16_be(data, position + 4)
+    position += 6
+    error_message, position = read_compact_nullable_string(data, position)
+    count, position = read_compact_count(data, position, 21)
+    responses = []
+    for _ in range(count):
+        responses_item, position = _read_delete_share_group_offsets_response_topic(data, position, version)
+        responses.append(responses_item)
+    position = skip_tags(data, position) if data[position] else position + 1
+    return DeleteShareGroupOffsetsResponse(throttle_time_ms, error_code, error_message, responses), position
+
+
+def _write_delete_share_group_offsets_response(writer: BytesWriter, message: DeleteShareGroupOffsetsResponse, version: i64) -> None:
+    write_i32_be(writer, message.throttle_time_ms)
+    write_i16_be(writer, message.error_code)
+    write_compact_nullable_string(writer, message.error_message)
+    responses = message.responses
+    write_uvarint(writer, len(responses) + 1)
+    for responses_item in responses:
+        _write_delete_share_group_offsets_response_topic(writer, responses_item, version)
+    writer.append(0)

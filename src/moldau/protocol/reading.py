@@ -1,0 +1,287 @@
+"""Decoding primitives: from bytes at a position to a value and the position after it.
+
+The generated decoders are straight-line calls into this module. Fixed-size numbers come
+from ``librt.strings`` directly; here is what has a length. The rules:
+
+* A read past the end is an ``IndexError``, bad UTF-8 a ``UnicodeDecodeError``; both become
+  ``MalformedMessage`` once, in the outermost ``decode``, not field by field.
+* A length is checked against the bytes that are left before anything is allocated for it,
+  so a message can never claim more memory than a small multiple of its own size.
+* Kafka's own limits hold: strings up to 32,767 bytes, varints up to 5 or 10 bytes.
+"""
+
+from typing import Final
+
+from librt.strings import read_i16_be, read_i32_be, read_i64_be
+from mypy_extensions import i64
+
+MAX_STRING_BYTES: Final = 32767
+
+
+class MalformedMessage(ValueError):  # noqa: N818 - it names the message, not the error
+    """Bytes that are no message of the version they claim to be."""
+
+
+def malformed(name: str, version: int, error: Exception) -> MalformedMessage:
+    """The one error that leaves a ``decode``, naming message, version and reason."""
+    return MalformedMessage(f"{name} version {version}: {error}")
+
+
+def unknown_version(name: str, version: int, lowest: int, highest: int) -> MalformedMessage:
+    """The version is not one that the message has."""
+    return MalformedMessage(f"{name} has no version {version}: versions are {lowest} to {highest}")
+
+
+def unexpected_null(what: str) -> MalformedMessage:
+    """A null where the version allows none."""
+    return MalformedMessage(f"{what} is null")
+
+
+def _bad_length(what: str, length: i64, left: i64) -> MalformedMessage:
+    return MalformedMessage(f"{what} of length {length} with {left} bytes left")
+
+
+def read_uvarint(data: bytes, position: i64) -> tuple[i64, i64]:
+    """An unsigned varint of at most 32 bits."""
+    byte: i64 = data[position]
+    position += 1
+    if byte < 128:
+        return byte, position
+    value: i64 = byte & 0x7F
+    shift: i64 = 7
+    while True:
+        byte = data[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 128:
+            break
+        shift += 7
+        if shift > 28:
+            raise MalformedMessage("varint of more than 5 bytes")
+    if value > 0xFFFFFFFF:
+        raise MalformedMessage("varint of more than 32 bits")
+    return value, position
+
+
+def read_varint(data: bytes, position: i64) -> tuple[i64, i64]:
+    """A zigzag varint of at most 32 bits, as records use them."""
+    value, position = read_uvarint(data, position)
+    return (value >> 1) ^ -(value & 1), position
+
+
+def read_varlong(data: bytes, position: i64) -> tuple[int, i64]:
+    """A zigzag varint of at most 64 bits, as record timestamps use them."""
+    value: int = 0
+    shift: int = 0
+    while True:
+        byte: int = data[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 128:
+            break
+        shift += 7
+        if shift > 63:
+            raise MalformedMessage("varint of more than 10 bytes")
+    if value > 0xFFFFFFFFFFFFFFFF:
+        raise MalformedMessage("varint of more than 64 bits")
+    return (value >> 1) ^ -(value & 1), position
+
+
+def read_i8(data: bytes, position: i64) -> i64:
+    byte: i64 = data[position]
+    return byte - 256 if byte > 127 else byte
+
+
+def read_u16(data: bytes, position: i64) -> i64:
+    value: int = read_i16_be(data, position)
+    return value & 0xFFFF
+
+
+def read_u32(data: bytes, position: i64) -> i64:
+    value: int = read_i32_be(data, position)
+    return value & 0xFFFFFFFF
+
+
+def read_uuid(data: bytes, position: i64) -> bytes:
+    end = position + 16
+    if end > len(data):
+        raise IndexError(f"uuid with {len(data) - position} bytes left")
+    return data[position:end]
+
+
+def _string(data: bytes, position: i64, length: i64) -> tuple[str, i64]:
+    end = position + length
+    if length < 0 or length > MAX_STRING_BYTES or end > len(data):
+        raise _bad_length("string", length, len(data) - position)
+    return data[position:end].decode(), end
+
+
+def read_string(data: bytes, position: i64) -> tuple[str, i64]:
+    length: int = read_i16_be(data, position)
+    return _string(data, position + 2, length)
+
+
+def read_nullable_string(data: bytes, position: i64) -> tuple[str | None, i64]:
+    length: int = read_i16_be(data, position)
+    if length == -1:
+        return None, position + 2
+    return _string(data, position + 2, length)
+
+
+def read_compact_string(data: bytes, position: i64) -> tuple[str, i64]:
+    length, position = read_uvarint(data, position)
+    return _string(data, position, length - 1)
+
+
+def read_compact_nullable_string(data: bytes, position: i64) -> tuple[str | None, i64]:
+    length, position = read_uvarint(data, position)
+    if length == 0:
+        return None, position
+    return _string(data, position, length - 1)
+
+
+def _bytes_end(data: bytes, position: i64, length: i64) -> i64:
+    end = position + length
+    if length < 0 or end > len(data):
+        raise _bad_length("bytes", length, len(data) - position)
+    return end
+
+
+def read_bytes(data: bytes, position: i64) -> tuple[bytes, i64]:
+    length: int = read_i32_be(data, position)
+    position += 4
+    end = _bytes_end(data, position, length)
+    return data[position:end], end
+
+
+def read_nullable_bytes(data: bytes, position: i64) -> tuple[bytes | None, i64]:
+    length: int = read_i32_be(data, position)
+    if length == -1:
+        return None, position + 4
+    return read_bytes(data, position)
+
+
+def read_compact_bytes(data: bytes, position: i64) -> tuple[bytes, i64]:
+    length, position = read_uvarint(data, position)
+    end = _bytes_end(data, position, length - 1)
+    return data[position:end], end
+
+
+def read_compact_nullable_bytes(data: bytes, position: i64) -> tuple[bytes | None, i64]:
+    length, position = read_uvarint(data, position)
+    if length == 0:
+        return None, position
+    end = _bytes_end(data, position, length - 1)
+    return data[position:end], end
+
+
+def read_records(data: bytes, position: i64) -> tuple[memoryview | None, i64]:
+    """Record batches as a view of the frame: nothing is copied."""
+    length: int = read_i32_be(data, position)
+    position += 4
+    if length == -1:
+        return None, position
+    end = _bytes_end(data, position, length)
+    return memoryview(data)[position:end], end
+
+
+def read_compact_records(data: bytes, position: i64) -> tuple[memoryview | None, i64]:
+    length, position = read_uvarint(data, position)
+    if length == 0:
+        return None, position
+    end = _bytes_end(data, position, length - 1)
+    return memoryview(data)[position:end], end
+
+
+def _check_count(data: bytes, position: i64, count: i64, element_bytes: i64) -> None:
+    left: i64 = len(data) - position
+    if count < 0 or count * element_bytes > left:
+        raise _bad_length("array", count, left)
+
+
+def read_count(data: bytes, position: i64, element_bytes: i64) -> tuple[i64, i64]:
+    """An array's length, possible with elements of at least ``element_bytes``."""
+    count: int = read_i32_be(data, position)
+    position += 4
+    _check_count(data, position, count, element_bytes)
+    return count, position
+
+
+def read_nullable_count(data: bytes, position: i64, element_bytes: i64) -> tuple[i64, i64]:
+    """Like ``read_count``; -1 stands for a null array."""
+    count: int = read_i32_be(data, position)
+    position += 4
+    if count != -1:
+        _check_count(data, position, count, element_bytes)
+    return count, position
+
+
+def read_compact_count(data: bytes, position: i64, element_bytes: i64) -> tuple[i64, i64]:
+    count, position = read_uvarint(data, position)
+    _check_count(data, position, count - 1, element_bytes)
+    return count - 1, position
+
+
+def read_compact_nullable_count(data: bytes, position: i64, element_bytes: i64) -> tuple[i64, i64]:
+    count, position = read_uvarint(data, position)
+    if count != 0:
+        _check_count(data, position, count - 1, element_bytes)
+    return count - 1, position
+
+
+def read_i8_list(data: bytes, position: i64, count: i64) -> list[int]:
+    return [read_i8(data, index) for index in range(position, position + count)]
+
+
+def read_i16_list(data: bytes, position: i64, count: i64) -> list[int]:
+    return [read_i16_be(data, position + 2 * index) for index in range(count)]
+
+
+def read_i32_list(data: bytes, position: i64, count: i64) -> list[int]:
+    return [read_i32_be(data, position + 4 * index) for index in range(count)]
+
+
+def read_i64_list(data: bytes, position: i64, count: i64) -> list[int]:
+    return [read_i64_be(data, position + 8 * index) for index in range(count)]
+
+
+def read_uuid_list(data: bytes, position: i64, count: i64) -> list[bytes]:
+    return [read_uuid(data, position + 16 * index) for index in range(count)]
+
+
+def read_string_list(data: bytes, position: i64, count: i64) -> tuple[list[str], i64]:
+    values: list[str] = []
+    for _ in range(count):
+        value, position = read_string(data, position)
+        values.append(value)
+    return values, position
+
+
+def read_compact_string_list(data: bytes, position: i64, count: i64) -> tuple[list[str], i64]:
+    values: list[str] = []
+    for _ in range(count):
+        value, position = read_compact_string(data, position)
+        values.append(value)
+    return values, position
+
+
+def read_tag(data: bytes, position: i64) -> tuple[i64, i64, i64]:
+    """A tagged field's number, where its value begins and where it ends."""
+    tag, position = read_uvarint(data, position)
+    size, position = read_uvarint(data, position)
+    end = position + size
+    if end > len(data):
+        raise _bad_length(f"tag {tag}", size, len(data) - position)
+    return tag, position, end
+
+
+def wrong_tag_size(tag: i64) -> MalformedMessage:
+    return MalformedMessage(f"tag {tag} is not of the size it says")
+
+
+def skip_tags(data: bytes, position: i64) -> i64:
+    """Step over a section of tagged fields, none of which is known."""
+    count, position = read_uvarint(data, position)
+    for _ in range(count):
+        _, _, position = read_tag(data, position)
+    return position

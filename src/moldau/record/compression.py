@@ -1,0 +1,319 @@
+"""The four codecs a batch may be compressed with, and how to undo them within bounds.
+
+A codec's number is the lowest three bits of a batch's attributes. What the clients of the
+world write under one number differs, and all of it is read here:
+
+* gzip: one member, or several in a row.
+* snappy: xerial's framing (a header, then blocks of 32 KiB), which the Java client writes,
+  or a bare snappy block, which others write.
+* lz4: the frame format, with or without checksums, content size and linked blocks.
+* zstd: frames with or without a content size, one or several.
+
+A compressed stream can claim or hold far more than it weighs, so ``decompress`` is told how
+much is acceptable and stops there: its memory grows with what it has really unpacked, never
+with what a header promises beyond the limit.
+
+The libraries are imported when a batch first needs them. A broker whose topics keep what
+the producer chose never does.
+"""
+
+import struct
+from enum import IntEnum
+from typing import Final
+
+from moldau.record.header import Buffer, CorruptBatch
+
+
+class Codec(IntEnum):
+    """The numbers in a batch's attributes."""
+
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+    ZSTD = 4
+
+
+# What ``compression.type`` of a topic may name; "producer" names no codec.
+CODEC_BY_NAME: Final[dict[str, Codec]] = {
+    "none": Codec.NONE,
+    "uncompressed": Codec.NONE,
+    "gzip": Codec.GZIP,
+    "snappy": Codec.SNAPPY,
+    "lz4": Codec.LZ4,
+    "zstd": Codec.ZSTD,
+}
+
+DEFAULT_GZIP_LEVEL: Final = -1
+DEFAULT_LZ4_LEVEL: Final = 9
+DEFAULT_ZSTD_LEVEL: Final = 3
+
+# A batch of the default ``max.message.bytes`` may expand a hundredfold; more is a bomb.
+MAX_DECOMPRESSED_BYTES: Final = 128 * 1024 * 1024
+
+_SMALLEST_CHUNK: Final = 64 * 1024
+_LARGEST_CHUNK: Final = 8 * 1024 * 1024
+
+_XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
+# The magic, then the version that wrote it and the oldest that can read it.
+_XERIAL_HEADER: Final = _XERIAL_MAGIC + struct.pack(">ii", 1, 1)
+_XERIAL_BLOCK: Final = 32 * 1024
+_INT32: Final = struct.Struct(">i")
+
+_ZSTD_BLOCK: Final = 128 * 1024
+_ZSTD_SKIPPABLE: Final = b"\x2a\x4d\x18"
+# The C interface's ways of saying "not known" and "error".
+_ZSTD_NO_SIZE: Final = ((1 << 64) - 1, (1 << 64) - 2)
+
+# zlib's way of asking for a gzip wrapper around a full-size window.
+_GZIP_WINDOW: Final = 31
+
+
+def compress(codec: int, data: Buffer, level: int | None = None) -> bytes:
+    """``data`` as the Java client would frame it; ``level`` as Kafka numbers levels."""
+    if codec == Codec.NONE:
+        return bytes(data)
+    if codec == Codec.GZIP:
+        import zlib
+
+        chosen = DEFAULT_GZIP_LEVEL if level is None else level
+        return zlib.compress(data, chosen, _GZIP_WINDOW)
+    if codec == Codec.SNAPPY:
+        return _compress_snappy(data)
+    if codec == Codec.LZ4:
+        return _compress_lz4(data, DEFAULT_LZ4_LEVEL if level is None else level)
+    if codec == Codec.ZSTD:
+        import zstandard
+
+        chosen = DEFAULT_ZSTD_LEVEL if level is None else level
+        return zstandard.ZstdCompressor(level=chosen).compress(data)
+    raise ValueError(f"{codec} is not a codec: expected 0 to 4")
+
+
+def decompress(codec: int, data: Buffer, max_size: int = MAX_DECOMPRESSED_BYTES) -> bytes:
+    """What was compressed, if it is no longer than ``max_size``.
+
+    Raises:
+        CorruptBatch: the data is damaged or cut short, the codec does not exist, or the
+            result would be longer than ``max_size``.
+    """
+    if codec == Codec.NONE:
+        if len(data) > max_size:
+            raise _too_large(codec, max_size)
+        return bytes(data)
+    if codec == Codec.GZIP:
+        return _decompress_gzip(data, max_size)
+    if codec == Codec.SNAPPY:
+        return _decompress_snappy(data, max_size)
+    if codec == Codec.LZ4:
+        return _decompress_lz4(data, max_size)
+    if codec == Codec.ZSTD:
+        return _decompress_zstd(data, max_size)
+    raise CorruptBatch(f"compression codec {codec} does not exist: expected 0 to 4")
+
+
+class _Output:
+    """Decompressed pieces, and how large the next one may be.
+
+    Pieces grow with what has come out so far, so a small batch allocates little and a
+    large one takes few calls. One byte beyond the limit is asked for: receiving it is how
+    excess is noticed.
+    """
+
+    def __init__(self, codec: int, input_size: int, max_size: int) -> None:
+        self._codec = codec
+        self._max_size = max_size
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._chunk = min(max(_SMALLEST_CHUNK, 4 * input_size), _LARGEST_CHUNK)
+
+    def next_size(self) -> int:
+        return min(self._chunk, self._max_size + 1 - self._size)
+
+    def add(self, piece: bytes) -> None:
+        self._pieces.append(piece)
+        self._size += len(piece)
+        if self._size > self._max_size:
+            raise _too_large(self._codec, self._max_size)
+        self._chunk = min(max(self._chunk, self._size), _LARGEST_CHUNK)
+
+    def joined(self) -> bytes:
+        return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+
+
+def _too_large(codec: int, max_size: int) -> CorruptBatch:
+    return CorruptBatch(f"{Codec(codec).name} data expands to more than {max_size} bytes")
+
+
+def _decompress_gzip(data: Buffer, max_size: int) -> bytes:
+    # zlib rather than cramjam: it can be told where to stop.
+    import zlib
+
+    output = _Output(Codec.GZIP, len(data), max_size)
+    rest: Buffer = data
+    is_first = True
+    while is_first or bytes(rest[:2]) == b"\x1f\x8b":
+        member = zlib.decompressobj(_GZIP_WINDOW)
+        is_first = False
+        while not member.eof:
+            try:
+                piece = member.decompress(rest, output.next_size())
+            except zlib.error as error:
+                raise CorruptBatch(f"gzip data is damaged: {error}") from error
+            rest = member.unconsumed_tail
+            if not piece and not rest and not member.eof:
+                raise CorruptBatch("gzip data ends too early")
+            output.add(piece)
+        rest = member.unused_data
+    return output.joined()
+
+
+def _compress_snappy(data: Buffer) -> bytes:
+    from cramjam import snappy
+
+    view = memoryview(data)
+    pieces = [_XERIAL_HEADER]
+    for start in range(0, len(view), _XERIAL_BLOCK):
+        block = bytes(snappy.compress_raw(view[start : start + _XERIAL_BLOCK]))
+        pieces.append(_INT32.pack(len(block)))
+        pieces.append(block)
+    return b"".join(pieces)
+
+
+def _decompress_snappy(data: Buffer, max_size: int) -> bytes:
+    view = memoryview(data)
+    if bytes(view[: len(_XERIAL_MAGIC)]) != _XERIAL_MAGIC:
+        return _decompress_snappy_block(view, max_size, max_size)
+    if len(view) < len(_XERIAL_HEADER):
+        raise CorruptBatch("snappy data ends within its header")
+
+    pieces: list[bytes] = []
+    left = max_size
+    position = len(_XERIAL_HEADER)
+    while position < len(view):
+        # Streams may be laid one behind the other, each with its own header.
+        if bytes(view[position : position + len(_XERIAL_MAGIC)]) == _XERIAL_MAGIC:
+            position += len(_XERIAL_HEADER)
+            continue
+        if len(view) - position < 4:
+            raise CorruptBatch("snappy data ends within a block length")
+        size = _INT32.unpack_from(view, position)[0]
+        position += 4
+        if size < 0 or size > len(view) - position:
+            raise CorruptBatch(f"snappy block of {size} bytes, but {len(view) - position} are left")
+        piece = _decompress_snappy_block(view[position : position + size], left, max_size)
+        left -= len(piece)
+        pieces.append(piece)
+        position += size
+    return b"".join(pieces)
+
+
+def _decompress_snappy_block(block: memoryview, left: int, max_size: int) -> bytes:
+    import cramjam
+
+    # The claimed length is what the library allocates, so it is looked at first.
+    try:
+        claimed: int = cramjam.snappy.decompress_raw_len(block)
+        if claimed > left:
+            raise _too_large(Codec.SNAPPY, max_size)
+        return bytes(cramjam.snappy.decompress_raw(block))
+    except cramjam.DecompressionError as error:
+        raise CorruptBatch(f"snappy data is damaged: {error}") from error
+
+
+def _compress_lz4(data: Buffer, level: int) -> bytes:
+    from lz4 import frame
+
+    # Kafka's default level, 9, stands for the fast compressor; every other one for the
+    # high-compression variant, whose levels the C library numbers 3 to 12.
+    native = 0 if level == DEFAULT_LZ4_LEVEL else min(max(level, 3), 12)
+    compressed: bytes = frame.compress(
+        data,
+        compression_level=native,
+        block_size=frame.BLOCKSIZE_MAX64KB,
+        # The Java client refuses frames with linked blocks.
+        block_linked=False,
+        store_size=False,
+    )
+    return compressed
+
+
+def _decompress_lz4(data: Buffer, max_size: int) -> bytes:
+    from lz4 import frame
+
+    output = _Output(Codec.LZ4, len(data), max_size)
+    decompressor = frame.LZ4FrameDecompressor()
+    rest: Buffer = data
+    while not decompressor.eof:
+        try:
+            piece: bytes = decompressor.decompress(rest, max_length=output.next_size())
+        except (RuntimeError, EOFError, ValueError) as error:
+            raise CorruptBatch(f"lz4 data is damaged: {error}") from error
+        rest = b""
+        if not piece and not decompressor.eof and decompressor.needs_input:
+            raise CorruptBatch("lz4 data ends too early")
+        output.add(piece)
+    return output.joined()
+
+
+def _decompress_zstd(data: Buffer, max_size: int) -> bytes:
+    import zstandard
+
+    view = memoryview(data)
+    pieces: list[bytes] = []
+    left = max_size
+    position = 0
+    while position < len(view) or not pieces:
+        frame = view[position:]
+        magic = bytes(frame[:4])
+        if magic[1:] == _ZSTD_SKIPPABLE and 0x50 <= magic[0] <= 0x5F and len(frame) >= 8:
+            position += 8 + int.from_bytes(frame[4:8], "little")
+            continue
+        try:
+            size, bound, is_exact = _measure_zstd_frame(frame)
+            if is_exact and bound > left:
+                raise _too_large(Codec.ZSTD, max_size)
+            # The bound is what gets allocated: what the frame can hold, or what is allowed.
+            piece = zstandard.ZstdDecompressor().decompress(
+                frame[:size], max_output_size=min(bound, left + 1)
+            )
+        except zstandard.ZstdError as error:
+            raise CorruptBatch(f"zstd data is damaged or too large: {error}") from error
+        left -= len(piece)
+        if left < 0:
+            raise _too_large(Codec.ZSTD, max_size)
+        pieces.append(piece)
+        position += size
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def _measure_zstd_frame(frame: memoryview) -> tuple[int, int, bool]:
+    """How long the first frame is, the most it can expand to, and whether it is just that.
+
+    Frames from streaming compressors do not say how much they hold, and the library does not
+    complain when one is cut short; the block headers answer both (RFC 8878, 3.1.1.2).
+    """
+    import zstandard
+
+    parameters = zstandard.get_frame_parameters(frame)
+    position = zstandard.frame_header_size(frame)
+    block_limit = min(_ZSTD_BLOCK, max(parameters.window_size, 1))
+    bound = 0
+    is_last = False
+    while not is_last:
+        if len(frame) - position < 3:
+            raise CorruptBatch("zstd data ends too early")
+        block = int.from_bytes(frame[position : position + 3], "little")
+        is_last = block & 1 == 1
+        is_run = block >> 1 & 3 == 1
+        bound += min(block >> 3, block_limit) if is_run else block_limit
+        position += 3 + (1 if is_run else block >> 3)
+    position += 4 if parameters.has_checksum else 0
+    if position > len(frame):
+        raise CorruptBatch("zstd data ends too early")
+    claimed = parameters.content_size
+    if claimed in _ZSTD_NO_SIZE:
+        return position, max(bound, 1), False
+    if claimed > bound:
+        raise CorruptBatch(f"zstd data claims {claimed} bytes but can hold only {bound}")
+    return position, claimed, True

@@ -1,0 +1,101 @@
+"""Control records: what the cluster itself writes between the records of its users.
+
+A control batch holds records whose key says what they are, and consumers skip them. In a
+user's partition they end transactions; in the metadata log they say who leads, who votes and
+where a snapshot begins and ends. Their values are messages of their own; only the one that
+ends a transaction is small enough to be written here.
+"""
+
+import struct
+from enum import IntEnum
+from typing import Final
+
+from moldau.record.header import NO_LEADER_EPOCH, CorruptBatch
+from moldau.record.records import BatchBuilder
+
+# Both fields of a key, version and type, and the version of every key so far.
+_KEY: Final = struct.Struct(">hh")
+_KEY_VERSION: Final = 0
+_END_TXN_MARKER: Final = struct.Struct(">hi")
+_END_TXN_MARKER_VERSION: Final = 0
+
+
+class ControlType(IntEnum):
+    """What a control record is. Types unknown here are to be ignored, not refused."""
+
+    ABORT = 0
+    COMMIT = 1
+    LEADER_CHANGE = 2
+    SNAPSHOT_HEADER = 3
+    SNAPSHOT_FOOTER = 4
+    KRAFT_VERSION = 5
+    KRAFT_VOTERS = 6
+
+
+def encode_control_key(control_type: int) -> bytes:
+    return _KEY.pack(_KEY_VERSION, control_type)
+
+
+def decode_control_key(key: bytes | None) -> int:
+    """The type in a control record's key: a ``ControlType`` or a number yet to be given out.
+
+    Later versions of the key may add fields behind these two.
+    """
+    if key is None or len(key) < _KEY.size:
+        raise CorruptBatch(f"control record key {key!r} is shorter than {_KEY.size} bytes")
+    version, control_type = _KEY.unpack_from(key)
+    if version < _KEY_VERSION:
+        raise CorruptBatch(f"control record key has the negative version {version}")
+    return int(control_type)
+
+
+def encode_end_txn_marker(coordinator_epoch: int) -> bytes:
+    """The value of an ABORT or COMMIT record."""
+    return _END_TXN_MARKER.pack(_END_TXN_MARKER_VERSION, coordinator_epoch)
+
+
+def decode_end_txn_marker(value: bytes | None) -> int:
+    """The coordinator epoch in the value of an ABORT or COMMIT record."""
+    if value is None or len(value) < _END_TXN_MARKER.size:
+        raise CorruptBatch(
+            f"end-of-transaction value {value!r} is shorter than {_END_TXN_MARKER.size} bytes"
+        )
+    version, coordinator_epoch = _END_TXN_MARKER.unpack_from(value)
+    if version < _END_TXN_MARKER_VERSION:
+        raise CorruptBatch(f"end-of-transaction value has the negative version {version}")
+    return int(coordinator_epoch)
+
+
+def end_txn_batch(
+    control_type: int,
+    coordinator_epoch: int,
+    producer_id: int,
+    producer_epoch: int,
+    timestamp: int,
+    *,
+    base_offset: int = 0,
+    leader_epoch: int = NO_LEADER_EPOCH,
+) -> bytes:
+    """The batch that commits or aborts a producer's transaction in one partition."""
+    builder = BatchBuilder(
+        base_offset=base_offset,
+        leader_epoch=leader_epoch,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        is_transactional=True,
+        is_control=True,
+    )
+    builder.append(
+        timestamp, encode_control_key(control_type), encode_end_txn_marker(coordinator_epoch)
+    )
+    return builder.build()
+
+
+def control_batch(
+    records: list[tuple[int, bytes]], timestamp: int, *, base_offset: int, leader_epoch: int
+) -> bytes:
+    """A control batch of the metadata log: pairs of type and encoded value."""
+    builder = BatchBuilder(base_offset=base_offset, leader_epoch=leader_epoch, is_control=True)
+    for control_type, value in records:
+        builder.append(timestamp, encode_control_key(control_type), value)
+    return builder.build()

@@ -1,0 +1,275 @@
+"""The 61 bytes in front of every record batch (magic 2), and the checksum behind them.
+
+The base offset, the length, the leader epoch and the magic byte come before the checksum
+and are not covered by it. That is what lets a broker give a batch its offset and its
+epoch without touching the bytes that the producer signed:
+
+    0  base offset        8    21  attributes         2    43  producer id        8
+    8  length             4    23  last offset delta  4    51  producer epoch     2
+   12  leader epoch       4    27  base timestamp     8    53  base sequence      4
+   16  magic              1    35  max timestamp      8    57  record count       4
+   17  crc-32c            4                                61  records
+
+Reading a header checks only what is needed to find the end of the batch. Whether its
+fields make sense together is the validator's question, whether the bytes are the ones
+that were written is the checksum's.
+"""
+
+import struct
+from collections.abc import Iterator
+from typing import Final
+
+from moldau.errors import ApiError, ErrorCode
+from moldau.record.checksum import crc32c
+
+Buffer = bytes | bytearray | memoryview
+
+BATCH_HEADER_SIZE: Final = 61
+MAGIC: Final = 2
+
+# The length field counts what follows it.
+LENGTH_OVERHEAD: Final = 12
+# What a leader stamps: base offset, length, leader epoch.
+STAMP_SIZE: Final = 16
+ATTRIBUTES_POSITION: Final = 21
+
+NO_TIMESTAMP: Final = -1
+NO_PRODUCER_ID: Final = -1
+NO_PRODUCER_EPOCH: Final = -1
+NO_SEQUENCE: Final = -1
+NO_LEADER_EPOCH: Final = -1
+
+COMPRESSION_MASK: Final = 0x07
+LOG_APPEND_TIME_FLAG: Final = 0x08
+TRANSACTIONAL_FLAG: Final = 0x10
+CONTROL_FLAG: Final = 0x20
+DELETE_HORIZON_FLAG: Final = 0x40
+
+_MAX_INT32: Final = 0x7FFFFFFF
+_HEADER: Final = struct.Struct(">qiibIhiqqqhii")
+_STAMP: Final = struct.Struct(">qii")
+_MAGIC_AND_CRC: Final = struct.Struct(">bI")
+_CHECKED: Final = struct.Struct(">hiqqqhii")
+
+
+class CorruptBatch(ApiError):  # noqa: N818  # a state of the bytes, as in Kafka
+    """Bytes that are not a batch, or not the batch that was written."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(ErrorCode.CORRUPT_MESSAGE, message)
+
+
+class BatchHeader:
+    """The fields of one header, and what follows from them."""
+
+    __slots__ = (
+        "attributes",
+        "base_offset",
+        "base_sequence",
+        "base_timestamp",
+        "crc",
+        "last_offset_delta",
+        "magic",
+        "max_timestamp",
+        "partition_leader_epoch",
+        "producer_epoch",
+        "producer_id",
+        "record_count",
+        "size_bytes",
+    )
+
+    def __init__(
+        self,
+        base_offset: int,
+        size_bytes: int,
+        partition_leader_epoch: int,
+        magic: int,
+        crc: int,
+        attributes: int,
+        last_offset_delta: int,
+        base_timestamp: int,
+        max_timestamp: int,
+        producer_id: int,
+        producer_epoch: int,
+        base_sequence: int,
+        record_count: int,
+    ) -> None:
+        self.base_offset = base_offset
+        # The whole batch, the twelve bytes before its length field's reach included.
+        self.size_bytes = size_bytes
+        self.partition_leader_epoch = partition_leader_epoch
+        self.magic = magic
+        self.crc = crc
+        self.attributes = attributes
+        self.last_offset_delta = last_offset_delta
+        self.base_timestamp = base_timestamp
+        self.max_timestamp = max_timestamp
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.base_sequence = base_sequence
+        self.record_count = record_count
+
+    @property
+    def last_offset(self) -> int:
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def next_offset(self) -> int:
+        return self.base_offset + self.last_offset_delta + 1
+
+    @property
+    def compression(self) -> int:
+        return self.attributes & COMPRESSION_MASK
+
+    @property
+    def is_log_append_time(self) -> bool:
+        return self.attributes & LOG_APPEND_TIME_FLAG != 0
+
+    @property
+    def is_transactional(self) -> bool:
+        return self.attributes & TRANSACTIONAL_FLAG != 0
+
+    @property
+    def is_control(self) -> bool:
+        return self.attributes & CONTROL_FLAG != 0
+
+    @property
+    def has_delete_horizon(self) -> bool:
+        """Set by the cleaner: the base timestamp is when tombstones here may go (KIP-534)."""
+        return self.attributes & DELETE_HORIZON_FLAG != 0
+
+    @property
+    def has_producer_id(self) -> bool:
+        return self.producer_id > NO_PRODUCER_ID
+
+    @property
+    def last_sequence(self) -> int:
+        """Sequences wrap from 2^31 - 1 to 0; a batch without one stays without one."""
+        if self.base_sequence == NO_SEQUENCE:
+            return NO_SEQUENCE
+        return (self.base_sequence + self.last_offset_delta) & _MAX_INT32
+
+    def __repr__(self) -> str:
+        return (
+            f"BatchHeader(offsets={self.base_offset}..{self.last_offset}, "
+            f"size_bytes={self.size_bytes}, leader_epoch={self.partition_leader_epoch}, "
+            f"attributes={self.attributes:#x}, "
+            f"timestamps={self.base_timestamp}..{self.max_timestamp}, "
+            f"producer={self.producer_id}/{self.producer_epoch}, "
+            f"base_sequence={self.base_sequence}, record_count={self.record_count}, "
+            f"crc={self.crc:#010x})"
+        )
+
+
+def read_header(data: Buffer, position: int) -> BatchHeader:
+    """The header that begins at ``position``; the records behind it need not be there yet.
+
+    Raises:
+        CorruptBatch: fewer than 61 bytes are left, the length is smaller than a header, or
+            the magic is not 2.
+    """
+    if position < 0 or len(data) - position < BATCH_HEADER_SIZE:
+        raise CorruptBatch(
+            f"{len(data) - position} bytes at position {position} are too few "
+            f"for a batch header of {BATCH_HEADER_SIZE}"
+        )
+    (
+        base_offset,
+        length,
+        leader_epoch,
+        magic,
+        crc,
+        attributes,
+        last_offset_delta,
+        base_timestamp,
+        max_timestamp,
+        producer_id,
+        producer_epoch,
+        base_sequence,
+        record_count,
+    ) = _HEADER.unpack_from(data, position)
+    if magic != MAGIC:
+        raise CorruptBatch(f"batch at position {position} has magic {magic}: only 2 is supported")
+    if length < BATCH_HEADER_SIZE - LENGTH_OVERHEAD:
+        raise CorruptBatch(
+            f"batch at position {position} has length {length}: the smallest possible is "
+            f"{BATCH_HEADER_SIZE - LENGTH_OVERHEAD}"
+        )
+    return BatchHeader(
+        base_offset,
+        length + LENGTH_OVERHEAD,
+        leader_epoch,
+        magic,
+        crc,
+        attributes,
+        last_offset_delta,
+        base_timestamp,
+        max_timestamp,
+        producer_id,
+        producer_epoch,
+        base_sequence,
+        record_count,
+    )
+
+
+def crc_is_valid(data: Buffer, position: int, header: BatchHeader) -> bool:
+    """Whether the whole batch is in ``data`` and has the checksum its header names."""
+    end = position + header.size_bytes
+    if end > len(data):
+        return False
+    # Slicing a memoryview copies nothing; slicing bytes would copy the batch.
+    view = data if isinstance(data, memoryview) else memoryview(data)
+    computed: int = crc32c(view[position + ATTRIBUTES_POSITION : end])
+    return computed == header.crc
+
+
+def iter_headers(data: Buffer) -> Iterator[tuple[int, BatchHeader]]:
+    """Position and header of every whole batch in ``data``, one after the other.
+
+    A last batch that is cut short ends the iteration: a fetch response may carry one, and so
+    may a segment that was being written when the power went. Checksums are not looked at.
+
+    Raises:
+        CorruptBatch: a header in the middle is nonsense.
+    """
+    size = len(data)
+    position = 0
+    while size - position >= BATCH_HEADER_SIZE:
+        header = read_header(data, position)
+        end = position + header.size_bytes
+        if end > size:
+            return
+        yield position, header
+        position = end
+
+
+def encode_stamp(base_offset: int, size_bytes: int, leader_epoch: int) -> bytes:
+    """The first 16 bytes, all that a leader changes in a batch that it takes as it came."""
+    return _STAMP.pack(base_offset, size_bytes - LENGTH_OVERHEAD, leader_epoch)
+
+
+def seal(header: BatchHeader, payload: Buffer) -> bytes:
+    """Bytes 16 to 61 for ``header`` in front of ``payload``; sets size and checksum in it.
+
+    ``payload`` is what follows the header: the records, compressed or not.
+    """
+    checked = _CHECKED.pack(
+        header.attributes,
+        header.last_offset_delta,
+        header.base_timestamp,
+        header.max_timestamp,
+        header.producer_id,
+        header.producer_epoch,
+        header.base_sequence,
+        header.record_count,
+    )
+    header.size_bytes = BATCH_HEADER_SIZE + len(payload)
+    header.crc = crc32c(payload, crc32c(checked))
+    return _MAGIC_AND_CRC.pack(MAGIC, header.crc) + checked
+
+
+def encode_batch(header: BatchHeader, payload: Buffer) -> bytes:
+    """A whole batch in one piece; sets size and checksum in ``header``."""
+    sealed = seal(header, payload)
+    stamp = encode_stamp(header.base_offset, header.size_bytes, header.partition_leader_epoch)
+    return b"".join((stamp, sealed, payload))

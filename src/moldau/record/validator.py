@@ -1,0 +1,205 @@
+"""What a producer may send, and what becomes of it on the way into the log.
+
+The everyday batch (CreateTime, the producer's own compression, no compaction) is judged by
+its header and its checksum and goes to disk as it came. A look at the records
+themselves is taken when the topic asks something only they can answer:
+
+* ``cleanup.policy=compact``: does every record have a key?
+* ``message.timestamp.before.max.ms``: how old is the oldest? The header knows the latest only.
+* ``compression.type`` other than the batch's: unpack and compress again.
+
+Where ``walk`` is compiled, uncompressed records are looked at in any case, because it costs
+next to nothing: their structure is checked and their latest timestamp is made sure of.
+
+Rules this module keeps:
+
+* The frame is never written to; whatever changes is built beside it.
+* A batch is taken whole or not at all. When records are at fault, all of them are named.
+* A batch whose checksum is right but whose contents are wrong is an INVALID_RECORD, not a
+  CORRUPT_MESSAGE: the producer made it so, and sending it again would not help.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from moldau.errors import ApiError, ErrorCode
+from moldau.record.compression import Codec
+from moldau.record.fitting import (
+    FOREVER,
+    Fitting,
+    RecordErrors,
+    claims_too_many,
+    invalid_record,
+    too_large,
+)
+from moldau.record.header import (
+    BATCH_HEADER_SIZE,
+    COMPRESSION_MASK,
+    CONTROL_FLAG,
+    LENGTH_OVERHEAD,
+    LOG_APPEND_TIME_FLAG,
+    MAGIC,
+    BatchHeader,
+    CorruptBatch,
+    crc_is_valid,
+    read_header,
+)
+from moldau.record.produced import ProducedBatch
+
+if TYPE_CHECKING:
+    from moldau.config.topic import LogConfig
+
+__all__ = ["ProducedBatch", "RecordErrors", "check_produce_version", "validate_produced"]
+
+_FIRST_VERSION_WITH_ZSTD: Final = 7
+
+# The smallest length field that any magic allows, and the bytes up to and including the magic.
+_SMALLEST_LENGTH: Final = 14
+_SIZE_UP_TO_MAGIC: Final = 17
+
+
+def check_produce_version(records: memoryview | bytes, version: int) -> None:
+    """Refuse zstd in Produce requests from before there was zstd (KIP-110)."""
+    if (
+        version < _FIRST_VERSION_WITH_ZSTD
+        and len(records) >= BATCH_HEADER_SIZE
+        and records[16] == MAGIC
+        and records[22] & COMPRESSION_MASK == Codec.ZSTD
+    ):
+        raise ApiError(
+            ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
+            f"zstd needs Produce version {_FIRST_VERSION_WITH_ZSTD}, the request has {version}",
+        )
+
+
+def validate_produced(
+    records: memoryview | bytes | None,
+    config: "LogConfig",
+    now_ms: int,
+    *,
+    from_client: bool = True,
+    ignore_size: bool = False,
+    walk_uncompressed: bool = True,
+) -> ProducedBatch:
+    """Check one produced batch against the rules of its topic, and make it fit them.
+
+    Appends from inside the broker (``from_client=False``) may hold control records and need
+    not count from offset 0; ``ignore_size`` lifts ``max.message.bytes``. ``walk_uncompressed``
+    says whether looking at uncompressed records is cheap enough to do always.
+
+    Raises:
+        ApiError: CORRUPT_MESSAGE, INVALID_RECORD, INVALID_TIMESTAMP, MESSAGE_TOO_LARGE or
+            UNSUPPORTED_COMPRESSION_TYPE; as ``RecordErrors`` where single records are at fault.
+    """
+    batch = records if isinstance(records, memoryview) else memoryview(records or b"")
+    try:
+        header = read_header(batch, 0)
+    except CorruptBatch as error:
+        raise _refusal_of_unreadable(batch, error) from error
+    if header.size_bytes != len(batch):
+        batch = _cut_to_one_batch(batch, header)
+    if header.base_offset != 0 and from_client:
+        raise invalid_record(f"base offset of a produced batch is {header.base_offset}, not 0")
+    if header.size_bytes > config.max_message_bytes and not ignore_size:
+        raise too_large(header, config)
+    if not crc_is_valid(batch, 0, header):
+        raise CorruptBatch(f"batch does not match its checksum {header.crc:#010x}")
+
+    attributes = header.attributes
+    if from_client and (
+        header.record_count <= 0
+        or header.last_offset_delta + 1 != header.record_count
+        or attributes & CONTROL_FLAG
+        or (header.base_sequence < 0 and header.producer_id >= 0)
+    ):
+        raise _refusal_of_header(header)
+    codec = attributes & COMPRESSION_MASK
+    if codec > Codec.ZSTD:
+        raise ApiError(
+            ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
+            f"compression codec {codec} does not exist: expected 0 to 4",
+        )
+    if _answers_for_itself(header, config, now_ms, walk_uncompressed):
+        return ProducedBatch.unchanged(batch, header)
+    return Fitting(
+        batch,
+        header,
+        config,
+        now_ms,
+        from_client=from_client,
+        ignore_size=ignore_size,
+        walk_uncompressed=walk_uncompressed,
+    ).fit()
+
+
+def _answers_for_itself(
+    header: BatchHeader, config: "LogConfig", now_ms: int, walk_uncompressed: bool
+) -> bool:
+    """Whether the header says all that this topic asks, and the batch may stay as it is."""
+    attributes = header.attributes
+    return (
+        (attributes & COMPRESSION_MASK != Codec.NONE or not walk_uncompressed)
+        and config.compression_type == "producer"
+        and config.message_timestamp_type == "CreateTime"
+        and header.max_timestamp - now_ms <= config.message_timestamp_after_max_ms
+        and config.message_timestamp_before_max_ms == FOREVER
+        and not attributes & LOG_APPEND_TIME_FLAG
+        and "compact" not in config.cleanup_policy
+        and not claims_too_many(header)
+    )
+
+
+def _refusal_of_unreadable(batch: memoryview, error: CorruptBatch) -> ApiError:
+    """Which error a batch deserves whose header cannot be read.
+
+    Nonsense is corrupt, and worth sending again; no batch at all, or one of the formats
+    from before 2017, is the producer's mistake.
+    """
+    size = len(batch)
+    if size < LENGTH_OVERHEAD:
+        return invalid_record(f"a produced partition needs a record batch, got {size} bytes")
+    length = int.from_bytes(batch[8:12], "big", signed=True)
+    if length < _SMALLEST_LENGTH:
+        return error
+    if size >= _SIZE_UP_TO_MAGIC and batch[16] > MAGIC:
+        return error
+    if length + LENGTH_OVERHEAD > size:
+        return invalid_record(
+            f"a batch of {length + LENGTH_OVERHEAD} bytes is cut off after {size}"
+        )
+    if batch[16] != MAGIC:
+        return invalid_record(f"batch has magic {batch[16]}: only 2 is supported")
+    return error
+
+
+def _cut_to_one_batch(batch: memoryview, header: BatchHeader) -> memoryview:
+    """The first batch alone, if what follows it is but the beginning of another."""
+    size = header.size_bytes
+    if size > len(batch):
+        raise invalid_record(f"a batch of {size} bytes is cut off after {len(batch)}")
+    rest = batch[size:]
+    if len(rest) >= LENGTH_OVERHEAD:
+        length = int.from_bytes(rest[8:12], "big", signed=True)
+        if length < _SMALLEST_LENGTH:
+            raise CorruptBatch(f"second batch has length {length}")
+        if len(rest) >= _SIZE_UP_TO_MAGIC and rest[16] > MAGIC:
+            raise CorruptBatch(f"second batch has magic {rest[16]}: only 2 is supported")
+        if length + LENGTH_OVERHEAD <= len(rest):
+            raise invalid_record("a produced partition may hold only one record batch")
+    return batch[:size]
+
+
+def _refusal_of_header(header: BatchHeader) -> ApiError:
+    count = header.record_count
+    if header.last_offset_delta < 0:
+        return invalid_record(f"last offset delta {header.last_offset_delta} is negative")
+    if count <= 0:
+        return invalid_record(f"record count {count} of a produced batch must be positive")
+    if header.last_offset_delta + 1 != count:
+        return invalid_record(
+            f"batch has {count} records, but its offsets end at {header.last_offset_delta}"
+        )
+    if header.is_control:
+        return invalid_record("clients may not write control records")
+    return invalid_record(
+        f"batch of producer {header.producer_id} has the sequence number {header.base_sequence}"
+    )

@@ -1,0 +1,238 @@
+"""Walking the batches of a segment file, by header or by every byte.
+
+A segment is batches laid end to end; each says how long it is, so the next one is
+found by arithmetic. The sparse index only says where to begin. A walk that looks for
+an offset reads headers; a walk that must be able to vouch for the bytes (recovery,
+the first read of a segment this process did not write) reads everything and checks
+the CRC of each batch.
+
+Rules this module keeps:
+
+* Whatever the bytes are, a walk ends: a batch that could not be one is a
+  ``CorruptSegment`` that names the file, the position and the reason.
+* A batch that goes past ``end`` is not a batch. While the log runs ``end`` is a batch
+  boundary, so meeting one means damage; recovery meets one after every torn write.
+"""
+
+import re
+from collections.abc import Iterator
+from struct import Struct
+from typing import Final, NamedTuple
+
+from moldau.errors import ApiError, ErrorCode
+from moldau.record.header import (
+    BATCH_HEADER_SIZE,
+    BatchHeader,
+    CorruptBatch,
+    crc_is_valid,
+    read_header,
+)
+from moldau.storage.disk import DiskFile
+
+# Base offset, length, leader epoch, magic, CRC, attributes, last offset delta: all
+# that a search by offset looks at.
+_HEAD: Final = Struct(">qiiBIhi")
+_HEAD_SIZE: Final = 27
+# The length field does not count itself and the base offset before it.
+_LENGTH_OVERHEAD: Final = 12
+_MAGIC: Final = 2
+
+# One read of this size covers what lies between two index entries when batches are
+# small; when they are large it costs no more than reading the header alone.
+_SEARCH_CHUNK: Final = 4096
+_SCAN_CHUNK: Final = 1 << 20
+
+
+class BatchPosition(NamedTuple):
+    """Where a batch lies in its segment file."""
+
+    base_offset: int
+    last_offset: int
+    position: int
+    size_bytes: int
+
+
+class CorruptSegment(ApiError):  # noqa: N818  # a state of the bytes, as in Kafka
+    """Bytes that are no batch, at a known place of a segment file."""
+
+    def __init__(self, path: str, position: int, reason: str) -> None:
+        super().__init__(
+            ErrorCode.CORRUPT_MESSAGE,
+            f"corrupt batch in {path} at position {position}: {reason}; it is not served. Remedy: "
+            "restore the file from a replica or a backup, or delete the records up to the next "
+            "good batch (DeleteRecords)",
+        )
+        self.path = path
+        self.position = position
+        self.reason = reason
+
+
+def find_batch(file: DiskFile, target_offset: int, position: int, end: int) -> BatchPosition | None:
+    """The first batch from ``position`` on that ends at or after ``target_offset``.
+
+    None if every batch before ``end`` ends earlier. The batch found may also begin
+    after the target, where compaction took what was there.
+    """
+    last_offset = -1
+    while position < end:
+        chunk = file.pread(min(_SEARCH_CHUNK, end - position), position)
+        at = 0
+        limit = len(chunk) - _HEAD_SIZE
+        if limit < 0:
+            raise CorruptSegment(
+                file.path, position, f"{end - position} bytes are too few for a batch"
+            )
+        while at <= limit:
+            base_offset, length, _, magic, _, _, delta = _HEAD.unpack_from(chunk, at)
+            size = length + _LENGTH_OVERHEAD
+            if (
+                size < BATCH_HEADER_SIZE
+                or magic != _MAGIC
+                or delta < 0
+                or base_offset <= last_offset
+            ):
+                raise CorruptSegment(
+                    file.path,
+                    position + at,
+                    f"the header reads offset {base_offset}, length {length}, magic {magic}, last "
+                    f"offset delta {delta}",
+                )
+            last_offset = base_offset + delta
+            if last_offset >= target_offset:
+                return BatchPosition(base_offset, last_offset, position + at, size)
+            at += size
+            if position + at > end:
+                raise CorruptSegment(
+                    file.path, position + at - size, f"a batch of {size} bytes goes past the end"
+                )
+        position += at
+    return None
+
+
+def iter_batches(file: DiskFile, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:
+    """Position and header of each batch between two batch boundaries; CRCs are not read."""
+    while position < end:
+        chunk = file.pread(min(_SEARCH_CHUNK, end - position), position)
+        at = 0
+        while at + BATCH_HEADER_SIZE <= len(chunk):
+            header = _checked_header(file, chunk, at, position + at, end)
+            yield position + at, header
+            at += header.size_bytes
+        if at == 0:
+            raise CorruptSegment(
+                file.path, position, f"{end - position} bytes are too few for a batch"
+            )
+        position += at
+
+
+def iter_valid_batches(
+    file: DiskFile, position: int, end: int, next_offset: int
+) -> Iterator[tuple[int, BatchHeader, bytes, int]]:
+    """Like ``iter_batches``, but every byte is read and every CRC checked.
+
+    ``next_offset`` is the smallest that the first batch may begin with. Yields the
+    position in the file, the header, and the buffer that holds the whole batch with the
+    batch's place in it. Raises CorruptSegment at the first bad batch, after all good ones
+    before it were yielded.
+    """
+    while position < end:
+        chunk = file.pread(min(_SCAN_CHUNK, end - position), position)
+        at = 0
+        while at + BATCH_HEADER_SIZE <= len(chunk):
+            header = _checked_header(file, chunk, at, position + at, end)
+            if at + header.size_bytes > len(chunk):
+                break
+            if not crc_is_valid(chunk, at, header):
+                raise CorruptSegment(
+                    file.path, position + at, f"the CRC of offset {header.base_offset} differs"
+                )
+            _check_offsets(file, position + at, end, header, next_offset)
+            yield position + at, header, chunk, at
+            at += header.size_bytes
+            next_offset = header.next_offset
+        if at == 0:
+            if len(chunk) < BATCH_HEADER_SIZE:
+                raise CorruptSegment(
+                    file.path, position, f"{end - position} bytes are too few for a batch"
+                )
+            # One batch larger than the chunk: read it alone.
+            chunk = file.pread(header.size_bytes, position)
+            if len(chunk) < header.size_bytes or not crc_is_valid(chunk, 0, header):
+                raise CorruptSegment(
+                    file.path, position, f"the CRC of offset {header.base_offset} differs"
+                )
+            _check_offsets(file, position, end, header, next_offset)
+            yield position, header, chunk, 0
+            at = header.size_bytes
+            next_offset = header.next_offset
+        position += at
+
+
+def _check_offsets(
+    file: DiskFile, position: int, end: int, header: BatchHeader, next_offset: int
+) -> None:
+    """The base offset lies outside of the CRC: only its neighbours can tell that it is wrong."""
+    is_right = next_offset <= header.base_offset <= header.last_offset
+    if is_right and header.base_offset > next_offset:
+        # A gap, as compaction leaves them, or one bit too many. Offsets must go on from here.
+        following = file.pread(_HEAD_SIZE, position + header.size_bytes)
+        if len(following) == _HEAD_SIZE and position + header.size_bytes + _HEAD_SIZE <= end:
+            is_right = _HEAD.unpack(following)[0] > header.last_offset
+    if not is_right:
+        reason = f"offset {header.base_offset} where {next_offset} is due"
+        raise CorruptSegment(file.path, position, reason)
+
+
+def _checked_header(file: DiskFile, chunk: bytes, at: int, position: int, end: int) -> BatchHeader:
+    try:
+        header = read_header(chunk, at)
+    except CorruptBatch as error:
+        raise CorruptSegment(file.path, position, str(error)) from None
+    if position + header.size_bytes > end:
+        raise CorruptSegment(
+            file.path,
+            position,
+            f"a batch of {header.size_bytes} bytes, {end - position} bytes before the end",
+        )
+    return header
+
+
+def find_valid_batch_after(
+    file: DiskFile, position: int, end: int, next_offset: int
+) -> BatchPosition | None:
+    """The first whole, valid batch that begins after ``position``, None if there is none.
+
+    Tells a torn tail (nothing follows) from damage in the middle of a segment. Looks
+    for what a header with an offset of this segment must look like, so that arbitrary
+    bytes are skipped at the speed of a regular expression.
+    """
+    # Offsets of one segment differ by less than 2^31, so the upper four bytes are known
+    # up to a carry. The magic byte stands 16 bytes in; a batch under 16 MiB has a zero
+    # on top of its length.
+    high = next_offset >> 32
+    prefixes = b"|".join(re.escape((high + carry).to_bytes(4, "big")) for carry in (0, 1))
+    pattern = re.compile(rb"(?=(?:" + prefixes + rb").{4}.{4}.{4}\x02)", re.DOTALL)
+    start = position + 1
+    while start + BATCH_HEADER_SIZE <= end:
+        chunk = file.pread(min(_SCAN_CHUNK, end - start), start)
+        for match in pattern.finditer(chunk):
+            found = _batch_at(file, start + match.start(), end, next_offset)
+            if found is not None:
+                return found
+        if len(chunk) < _SCAN_CHUNK:
+            break
+        start += len(chunk) - BATCH_HEADER_SIZE
+    return None
+
+
+def _batch_at(file: DiskFile, position: int, end: int, next_offset: int) -> BatchPosition | None:
+    head = file.pread(BATCH_HEADER_SIZE, position)
+    try:
+        header = read_header(head, 0)
+    except CorruptBatch:
+        return None
+    if header.base_offset < next_offset or position + header.size_bytes > end:
+        return None
+    if not crc_is_valid(file.pread(header.size_bytes, position), 0, header):
+        return None
+    return BatchPosition(header.base_offset, header.last_offset, position, header.size_bytes)

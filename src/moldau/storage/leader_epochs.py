@@ -1,0 +1,161 @@
+"""Which leader wrote which part of a log.
+
+Every leader of a partition has an epoch, given by the controller, and stamps it into
+the batches it writes. Remembering where each epoch began lets a follower, or a consumer,
+find out where its history parts from the leader's (KIP-101, KIP-320), with one question:
+where does this epoch end in your log?
+
+The entries are few: one for each leader that wrote something. They live in memory and in
+the ``leader-epoch-checkpoint`` file of the partition.
+
+Rules this module keeps:
+
+* Epochs and start offsets both grow from entry to entry. A new entry wins over older
+  ones that contradict it, because it describes the batches that are there now.
+* A new epoch is noted in memory only; the append path does not wait for the disk.
+  Nothing is lost by that as long as ``flush`` comes before the recovery point moves:
+  recovery reads every batch behind the recovery point and assigns their epochs again.
+* Forgetting entries that are on disk (the end of the log was cut off) writes at once.
+  Otherwise they could come back after a crash and describe batches of a later leader.
+"""
+
+from bisect import bisect_left, bisect_right
+from typing import Final, NamedTuple
+
+from moldau.storage.checkpoint import read_leader_epochs, write_leader_epochs
+from moldau.storage.disk import Disk
+
+NO_EPOCH: Final = -1
+NO_OFFSET: Final = -1
+
+
+class EpochEntry(NamedTuple):
+    """The first offset that the leader of ``epoch`` wrote."""
+
+    epoch: int
+    start_offset: int
+
+
+class LeaderEpochCache:
+    """The leader epochs of one partition."""
+
+    __slots__ = ("_disk", "_epochs", "_is_dirty", "_start_offsets", "_stored", "path")
+
+    def __init__(self, disk: Disk, path: str) -> None:
+        """Reads the file if there is one.
+
+        What it says may be older than the log: truncate both ends to the log's offsets.
+
+        Raises:
+            CorruptCheckpoint: the file is damaged.
+        """
+        self._disk = disk
+        self.path = path
+        self._epochs: list[int] = []
+        self._start_offsets: list[int] = []
+        self._stored = 0
+        self._is_dirty = False
+        for epoch, start_offset in read_leader_epochs(disk, path):
+            self._assign_in_memory(epoch, start_offset)
+        self._stored = len(self._epochs)
+
+    @property
+    def latest_epoch(self) -> int:
+        """The epoch of the last batch; -1 if there is none."""
+        return self._epochs[-1] if self._epochs else NO_EPOCH
+
+    @property
+    def latest_entry(self) -> EpochEntry | None:
+        return EpochEntry(self._epochs[-1], self._start_offsets[-1]) if self._epochs else None
+
+    @property
+    def earliest_entry(self) -> EpochEntry | None:
+        return EpochEntry(self._epochs[0], self._start_offsets[0]) if self._epochs else None
+
+    def entries(self) -> list[EpochEntry]:
+        return [
+            EpochEntry(epoch, start_offset)
+            for epoch, start_offset in zip(self._epochs, self._start_offsets, strict=True)
+        ]
+
+    def assign(self, epoch: int, start_offset: int) -> None:
+        """A batch of ``epoch`` begins at ``start_offset``.
+
+        Does nothing if the epoch is the latest one already. Entries that contradict the
+        new one are forgotten.
+        """
+        assert min(epoch, start_offset) >= 0, f"epoch {epoch} cannot start at {start_offset}"
+        if self._assign_in_memory(epoch, start_offset):
+            self._is_dirty = True
+            if len(self._epochs) <= self._stored:
+                self.flush()
+
+    def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
+        """Where the batches of ``epoch`` end: the offset where a later epoch begins.
+
+        If nothing was written in that epoch, the answer is about the largest one before it.
+        An epoch older than everything here ends where the log begins. An epoch that is
+        newer than everything here, or none, gives (-1, -1).
+        """
+        if epoch == NO_EPOCH or not self._epochs or epoch > self._epochs[-1]:
+            return NO_EPOCH, NO_OFFSET
+        if epoch == self._epochs[-1]:
+            return epoch, log_end_offset
+        later = bisect_right(self._epochs, epoch)
+        found_epoch = self._epochs[later - 1] if later else epoch
+        return found_epoch, self._start_offsets[later]
+
+    def epoch_for_offset(self, offset: int) -> int:
+        """The epoch that wrote ``offset``; -1 if it lies before everything known."""
+        slot = bisect_right(self._start_offsets, offset) - 1
+        return self._epochs[slot] if slot >= 0 else NO_EPOCH
+
+    def truncate_from_start(self, start_offset: int) -> None:
+        """The log begins at ``start_offset`` now. Written with the next flush."""
+        slot = bisect_right(self._start_offsets, start_offset) - 1
+        if slot < 0 or (slot == 0 and self._start_offsets[0] == start_offset):
+            return
+        del self._epochs[:slot]
+        del self._start_offsets[:slot]
+        self._start_offsets[0] = start_offset
+        self._stored = max(self._stored - slot, 0)
+        self._is_dirty = True
+
+    def truncate_from_end(self, end_offset: int) -> None:
+        """The log ends at ``end_offset`` now."""
+        keep = bisect_left(self._start_offsets, end_offset)
+        if keep < len(self._epochs):
+            self._forget_from(keep)
+
+    def clear(self) -> None:
+        """Forget everything: the log starts afresh."""
+        self._forget_from(0)
+
+    def flush(self) -> None:
+        """Everything durable in the file. Does nothing if nothing changed."""
+        if self._is_dirty:
+            write_leader_epochs(self._disk, self.path, self.entries())
+            self._stored = len(self._epochs)
+            self._is_dirty = False
+
+    def moved(self, path: str) -> None:
+        """The file lies at ``path`` now, because its directory was renamed."""
+        self.path = path
+
+    def _forget_from(self, keep: int) -> None:
+        del self._epochs[keep:]
+        del self._start_offsets[keep:]
+        self._is_dirty = True
+        if keep < self._stored:
+            self.flush()
+
+    def _assign_in_memory(self, epoch: int, start_offset: int) -> bool:
+        epochs, start_offsets = self._epochs, self._start_offsets
+        if epochs and epoch == epochs[-1] and start_offset >= start_offsets[-1]:
+            return False
+        while epochs and (epochs[-1] >= epoch or start_offsets[-1] >= start_offset):
+            epochs.pop()
+            start_offsets.pop()
+        epochs.append(epoch)
+        start_offsets.append(start_offset)
+        return True

@@ -1,0 +1,53 @@
+"""What all logs of a broker share: the disk, the time, the chance, and where fsyncs run."""
+
+import random
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from moldau.clock import Clock
+from moldau.config.topic import LogConfig
+from moldau.storage.disk import Disk
+from moldau.storage.log_failure import FailureHandler
+from moldau.storage.segment import Segment
+
+
+class Executor(Protocol):
+    """Runs work elsewhere; those of ``concurrent.futures`` do."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any) -> Any: ...
+
+
+class LogContext:
+    """Everything from outside that a log needs."""
+
+    __slots__ = ("clock", "disk", "executor", "on_failure", "producer_expiration_ms", "rng")
+
+    def __init__(
+        self,
+        disk: Disk,
+        clock: Clock,
+        rng: random.Random,
+        executor: Executor | None = None,
+        on_failure: FailureHandler | None = None,
+        producer_expiration_ms: int = 86_400_000,
+    ) -> None:
+        """Without an executor, fsyncs run where they are asked for."""
+        self.disk = disk
+        self.clock = clock
+        self.rng = rng
+        self.executor = executor
+        self.on_failure = on_failure
+        self.producer_expiration_ms = producer_expiration_ms
+
+    def new_segment(self, directory: str, base_offset: int, config: LogConfig) -> Segment:
+        """Create an empty segment, with a share of ``segment.jitter.ms`` by chance."""
+        jitter_ms = min(config.segment_jitter_ms, config.segment_ms)
+        return Segment(
+            self.disk,
+            directory,
+            base_offset,
+            config,
+            self.clock.now_ms(),
+            create=True,
+            roll_jitter_ms=self.rng.randrange(jitter_ms) if jitter_ms > 0 else 0,
+        )

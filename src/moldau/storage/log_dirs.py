@@ -1,0 +1,120 @@
+"""The names of things in a log directory, and which log directories are in use.
+
+Every partition has a directory ``topic-partition``. Its name gets a suffix while it is
+not, or no longer, an ordinary partition: ``-delete`` until its files are removed,
+``-future`` while a replica moves between log directories, ``-stray`` when the cluster
+knows no such partition any more.
+"""
+
+import logging
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from moldau.ids import TopicPartition
+from moldau.storage.checkpoint import CorruptCheckpoint, read_meta_properties
+from moldau.storage.disk import Disk, FileLock
+
+DELETE: Final = "-delete"
+FUTURE: Final = "-future"
+STRAY: Final = "-stray"
+_SUFFIXES: Final = (DELETE, FUTURE, STRAY)
+_MAX_NAME: Final = 255
+
+_log = logging.getLogger(__name__)
+
+
+class PartitionDirectory(NamedTuple):
+    """What the name of a partition's directory says."""
+
+    topic_partition: TopicPartition
+    suffix: str
+
+
+def parse_directory(name: str) -> PartitionDirectory | None:
+    """The partition that a directory belongs to; None if it is not a partition's."""
+    suffix = next((s for s in _SUFFIXES if name.endswith(s)), "")
+    if suffix:
+        # topic-partition.unique-suffix; topics may have dots, the unique part has none.
+        name, dot, unique = name.removesuffix(suffix).rpartition(".")
+        if not dot or not unique:
+            return None
+    topic, _, partition = name.rpartition("-")
+    if not topic or not partition.isdecimal():
+        return None
+    return PartitionDirectory(TopicPartition(topic, int(partition)), suffix)
+
+
+def suffixed_name(topic_partition: TopicPartition, unique: bytes, suffix: str) -> str:
+    """A name with a suffix. The topic is cut where the name would be too long for a disk."""
+    topic, partition = topic_partition
+    rest = f"-{partition}.{unique.hex()}{suffix}"
+    return topic[: _MAX_NAME - len(rest)] + rest
+
+
+class LogDirs:
+    """The log directories of a broker: which are locked and live, which failed and why."""
+
+    def __init__(self, disk: Disk, paths: Sequence[str]) -> None:
+        self._disk = disk
+        self._locks: dict[str, FileLock] = {}
+        self.paths = tuple(paths)
+        self.live: list[str] = []
+        # Why each of the others is not.
+        self.offline: dict[str, str] = {}
+        self.directory_ids: dict[str, bytes] = {}
+
+    def open(self) -> None:
+        """Create what is missing, take the locks, read the directories' ids.
+
+        Raises:
+            DirectoryInUse: another broker holds one of them; none stays locked.
+        """
+        for path in self.paths:
+            try:
+                self._create(path)
+                self._locks[path] = self._disk.lock(path)
+                properties = read_meta_properties(self._disk, path)
+            except (OSError, CorruptCheckpoint) as error:
+                self.fail(path, f"cannot be opened: {error}")
+                continue
+            except Exception:
+                self.release()
+                raise
+            self.live.append(path)
+            if properties is not None and properties.directory_id is not None:
+                self.directory_ids[path] = properties.directory_id
+
+    def _create(self, path: str) -> None:
+        if not self._disk.is_dir(path):
+            _log.info("Creating log directory %s", path)
+            self._disk.make_dirs(path)
+            self._disk.sync_dir(path.rpartition("/")[0] or "/")
+
+    def fail(self, path: str, reason: str) -> None:
+        """Take a directory out of use."""
+        _log.error(
+            "Log directory %s is offline: %s. Its partitions are unavailable here until the broker "
+            "is started again with a disk that works",
+            path,
+            reason,
+        )
+        self.offline[path] = reason
+        self.directory_ids.pop(path, None)
+        if path in self.live:
+            self.live.remove(path)
+        lock = self._locks.pop(path, None)
+        if lock is not None:
+            lock.release()
+
+    def path_of(self, directory_id: bytes) -> str | None:
+        """The live directory with this id."""
+        for path, known in self.directory_ids.items():
+            if known == directory_id:
+                return path
+        return None
+
+    def release(self) -> None:
+        """Give all locks back."""
+        for lock in self._locks.values():
+            lock.release()
+        self._locks.clear()

@@ -1,0 +1,124 @@
+"""The recovery point of a log, and the fsyncs that move it.
+
+Below the recovery point everything is on the device: batches, the indexes of finished
+segments, leader epochs. After a crash only the segments from there on are read.
+
+Rules this module keeps:
+
+* The recovery point moves after the fsync that makes it true, never before.
+* A flush may run in another thread while the log is appended to, rolled or truncated.
+  It works on the segments it was given at its start and moves the recovery point only
+  if nothing was cut off meanwhile, under a lock.
+"""
+
+import threading
+
+from moldau.storage.leader_epochs import LeaderEpochCache
+from moldau.storage.log_context import LogContext
+from moldau.storage.segment import Segment
+from moldau.storage.segment_list import SegmentList
+
+# Held for the few instructions that move a recovery point; shared, because a lock for
+# every partition would cost memory and save nothing.
+_lock = threading.Lock()
+
+
+class FlushJob:
+    """What one flush has to do, decided on the thread that owns the log."""
+
+    __slots__ = ("cuts", "end_offset", "segments", "snapshot")
+
+    def __init__(
+        self, segments: list[Segment], end_offset: int, snapshot: str | None, cuts: int
+    ) -> None:
+        self.segments = segments
+        self.end_offset = end_offset
+        self.snapshot = snapshot
+        self.cuts = cuts
+
+
+class LogFlusher:
+    """Flushes one log."""
+
+    __slots__ = (
+        "_context",
+        "_cuts",
+        "_is_name_durable",
+        "_leader_epochs",
+        "_segments",
+        "directory",
+        "last_flush_ms",
+        "recovery_point",
+    )
+
+    def __init__(
+        self,
+        context: LogContext,
+        directory: str,
+        segments: SegmentList,
+        leader_epochs: LeaderEpochCache,
+        recovery_point: int,
+    ) -> None:
+        self._context = context
+        self._segments = segments
+        self._leader_epochs = leader_epochs
+        self._cuts = 0
+        self._is_name_durable = False
+        self.directory = directory
+        self.recovery_point = recovery_point
+        self.last_flush_ms = context.clock.now_ms()
+
+    def job(self, end_offset: int, snapshot: str | None, *, with_last: bool) -> FlushJob:
+        """A flush of everything below ``end_offset``, and of the producer snapshot if given.
+
+        ``with_last`` includes a segment that begins just there, and is empty.
+        """
+        bound = end_offset + 1 if with_last else end_offset
+        segments = self._segments.overlapping(self.recovery_point, bound)
+        return FlushJob(segments, end_offset, snapshot, self._cuts)
+
+    def is_outdated(self, job: FlushJob) -> bool:
+        """Whether the log was cut since: files of the job may be gone, and rightly so."""
+        return job.cuts != self._cuts
+
+    def run(self, job: FlushJob) -> None:
+        """Do it, in whichever thread. Raises OSError."""
+        disk = self._context.disk
+        if job.snapshot is not None and disk.exists(job.snapshot):
+            disk.open(job.snapshot).fsync()
+        for segment in job.segments:
+            try:
+                self._flush_segment(segment)
+            except FileNotFoundError:
+                # Retention may have taken it meanwhile.
+                if segment in self._segments:
+                    raise
+        if any(segment.base_offset >= self.recovery_point for segment in job.segments):
+            # New files: their names must be durable too, and that of their directory.
+            disk.sync_dir(self.directory)
+            if not self._is_name_durable:
+                disk.sync_dir(self.directory.rpartition("/")[0])
+                self._is_name_durable = True
+        self._leader_epochs.flush()
+        now_ms = self._context.clock.now_ms()
+        with _lock:
+            if job.cuts == self._cuts:
+                self.recovery_point = max(self.recovery_point, job.end_offset)
+                self.last_flush_ms = now_ms
+
+    def _flush_segment(self, segment: Segment) -> None:
+        if segment is self._segments.active:
+            segment.flush_log()
+        else:
+            segment.flush()
+
+    def on_cut(self, end_offset: int) -> None:
+        """The log will end at ``end_offset``."""
+        with _lock:
+            self._cuts += 1
+            self.recovery_point = min(self.recovery_point, end_offset)
+
+    def on_start_moved(self, log_start_offset: int) -> None:
+        """What is below the start of the log needs no recovery."""
+        with _lock:
+            self.recovery_point = max(self.recovery_point, log_start_offset)

@@ -1,0 +1,153 @@
+"""Opening all logs of one log directory at the start of a broker.
+
+Most of the time of a start goes here when the last stop was not clean: every segment
+that was not flushed is read. So logs are opened several at a time, and a start that
+takes long says how far it is.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from moldau.config.topic import LogConfig
+from moldau.ids import METADATA_TOPIC, NO_UUID, TopicPartition, new_uuid
+from moldau.storage.checkpoint import (
+    HIGH_WATERMARK_CHECKPOINT,
+    LOG_START_OFFSET_CHECKPOINT,
+    RECOVERY_POINT_CHECKPOINT,
+    CorruptCheckpoint,
+    has_clean_shutdown,
+    read_offsets,
+    remove_clean_shutdown,
+)
+from moldau.storage.log_context import LogContext
+from moldau.storage.log_dirs import (
+    DELETE,
+    STRAY,
+    PartitionDirectory,
+    parse_directory,
+    suffixed_name,
+)
+from moldau.storage.partition_log import PartitionLog
+from moldau.storage.recovery import open_log
+
+ConfigFor = Callable[[str], LogConfig]
+IsStray = Callable[[TopicPartition, bytes], bool]
+
+_PROGRESS_EVERY: Final = 1000
+_PROGRESS_EVERY_MS: Final = 5000
+
+_log = logging.getLogger(__name__)
+
+
+class LoadedDirectory:
+    """What was found in a log directory."""
+
+    def __init__(self, was_clean: bool) -> None:
+        self.was_clean = was_clean
+        self.logs: list[PartitionLog] = []
+        # Partitions that were deleted before the stop.
+        self.to_remove: list[str] = []
+
+
+def load_directory(
+    context: LogContext, log_dir: str, config_for: ConfigFor, is_stray: IsStray | None
+) -> LoadedDirectory:
+    """Open every log of ``log_dir``. Raises OSError if one of them cannot be read."""
+    disk = context.disk
+    loaded = LoadedDirectory(has_clean_shutdown(disk, log_dir))
+    if loaded.was_clean:
+        # A crash from here on must find no marker.
+        remove_clean_shutdown(disk, log_dir)
+    checkpoints = _Checkpoints(context, log_dir)
+    names: list[tuple[str, PartitionDirectory]] = []
+    for name in disk.list_dir(log_dir):
+        path = f"{log_dir}/{name}"
+        if not disk.is_dir(path):
+            continue
+        found = parse_directory(name)
+        if found is None:
+            _log.warning("%s is not a partition's directory and is left alone", path)
+        elif found.suffix == DELETE:
+            loaded.to_remove.append(path)
+        elif found.suffix == STRAY:
+            _log.warning("%s belongs to no topic and is left alone", path)
+        elif found.topic_partition.topic != METADATA_TOPIC:
+            names.append((path, found))
+
+    if names and not loaded.was_clean:
+        _log.info("Recovering %d logs in %s: it was not closed cleanly", len(names), log_dir)
+    progress = _Progress(context, log_dir, len(names))
+
+    def load_one(path: str, topic_partition: TopicPartition) -> PartitionLog:
+        log = open_log(
+            context,
+            path,
+            topic_partition,
+            config_for(topic_partition.topic),
+            clean_shutdown=loaded.was_clean,
+            recovery_point=checkpoints.recovery_points.get(topic_partition, 0),
+            log_start_offset=checkpoints.start_offsets.get(topic_partition, 0),
+        )
+        log.update_high_watermark(checkpoints.high_watermarks.get(topic_partition, 0))
+        progress.one_more()
+        return log
+
+    executor = context.executor
+    if executor is None:
+        loaded.logs = [load_one(path, found.topic_partition) for path, found in names]
+    else:
+        jobs = [executor.submit(load_one, path, found.topic_partition) for path, found in names]
+        loaded.logs = [job.result() for job in jobs]
+    if is_stray is not None:
+        _move_strays(context, loaded.logs, is_stray)
+    return loaded
+
+
+def _move_strays(context: LogContext, logs: list[PartitionLog], is_stray: IsStray) -> None:
+    """Partitions the cluster does not know (any more) are put aside, not deleted."""
+    for log in logs:
+        if log.topic_id == NO_UUID or not is_stray(log.topic_partition, log.topic_id):
+            continue
+        old = log.directory
+        name = suffixed_name(log.topic_partition, new_uuid(context.rng), STRAY)
+        log.rename_directory(f"{log.log_dir}/{name}")
+        log.close_files()
+        _log.warning("%s belongs to no topic: renamed to %s", old, log.directory)
+
+
+class _Checkpoints:
+    """The offsets of the last run. A damaged file only costs time."""
+
+    def __init__(self, context: LogContext, log_dir: str) -> None:
+        self._context = context
+        self._log_dir = log_dir
+        self.recovery_points = self._read(RECOVERY_POINT_CHECKPOINT)
+        self.start_offsets = self._read(LOG_START_OFFSET_CHECKPOINT)
+        self.high_watermarks = self._read(HIGH_WATERMARK_CHECKPOINT)
+
+    def _read(self, name: str) -> dict[TopicPartition, int]:
+        try:
+            return read_offsets(self._context.disk, f"{self._log_dir}/{name}")
+        except CorruptCheckpoint as error:
+            _log.warning("%s. Going on as if it were empty", error)
+            return {}
+
+
+class _Progress:
+    """A line in the log now and then, while many logs are opened."""
+
+    def __init__(self, context: LogContext, log_dir: str, total: int) -> None:
+        self._clock = context.clock
+        self._log_dir = log_dir
+        self._total = total
+        self._done = 0
+        self._last_ms = self._clock.now_ms()
+
+    def one_more(self) -> None:
+        self._done += 1
+        now_ms = self._clock.now_ms()
+        is_late = now_ms - self._last_ms >= _PROGRESS_EVERY_MS
+        if self._done % _PROGRESS_EVERY == 0 or is_late or self._done == self._total > 100:
+            self._last_ms = now_ms
+            _log.info("Opened %d of %d logs in %s", self._done, self._total, self._log_dir)

@@ -1,0 +1,425 @@
+"""All partitions of a broker, across its log directories.
+
+Finds the logs at the start, creates and deletes them, and keeps the checkpoints by which
+the next start knows what is safe. It has no clock of its own to work by: what must
+happen every now and then is a plain method that the broker node calls.
+
+Rules this module keeps:
+
+* A log directory belongs to one broker (``.lock``). A directory that fails goes offline
+  with its partitions; the others go on.
+* A deleted partition is renamed first and removed after ``file.delete.delay.ms``, so the
+  name is free at once and the bytes are not yet gone.
+* The clean-shutdown marker is removed before the first log is opened and written after
+  the last one is closed: it can only be found if everything between went well.
+"""
+
+import logging
+import random
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from moldau.clock import Clock
+from moldau.config.topic import LogConfig
+from moldau.errors import ApiError, ErrorCode
+from moldau.ids import NO_UUID, TopicPartition, new_uuid, uuid_to_str
+from moldau.storage.checkpoint import (
+    HIGH_WATERMARK_CHECKPOINT,
+    LOG_START_OFFSET_CHECKPOINT,
+    RECOVERY_POINT_CHECKPOINT,
+    read_clean_shutdown,
+    write_clean_shutdown,
+    write_offsets,
+    write_partition_metadata,
+)
+from moldau.storage.disk import Disk
+from moldau.storage.log_context import Executor, LogContext
+from moldau.storage.log_dirs import DELETE, FUTURE, STRAY, LogDirs, suffixed_name
+from moldau.storage.log_failure import is_no_room
+from moldau.storage.log_loader import ConfigFor, IsStray, LoadedDirectory, load_directory
+from moldau.storage.partition_log import PartitionLog
+from moldau.storage.recovery import open_log
+
+_log = logging.getLogger(__name__)
+
+
+class LogManager:
+    """The logs of one broker."""
+
+    def __init__(
+        self,
+        log_dirs: Sequence[str],
+        *,
+        disk: Disk,
+        clock: Clock,
+        rng: random.Random,
+        executor: Executor | None = None,
+        producer_expiration_ms: int = 86_400_000,
+        on_offline: Callable[[str], None] | None = None,
+        wake: Callable[[], None] | None = None,
+    ) -> None:
+        """``on_offline`` hears of each directory that fails, on the owner's thread.
+
+        ``wake`` is called, from whichever thread, when ``handle_failures`` has something
+        to do: ``lambda: loop.call_soon_threadsafe(manager.handle_failures)``.
+        """
+        self._disk = disk
+        self._clock = clock
+        self._rng = rng
+        self._executor = executor
+        self._on_offline = on_offline
+        self._wake = wake
+        self._owner = threading.get_ident()
+        self._failures: deque[tuple[str, str]] = deque()
+        self._to_remove: list[tuple[int, str]] = []
+        self._written: dict[str, dict[TopicPartition, int]] = {}
+        self.context = LogContext(
+            disk, clock, rng, executor, self._directory_failed, producer_expiration_ms
+        )
+        self.dirs = LogDirs(disk, log_dirs)
+        self.logs: dict[TopicPartition, PartitionLog] = {}
+        # Replicas on their way from one log directory to another.
+        self.future_logs: dict[TopicPartition, PartitionLog] = {}
+        # Set by the start: whether every live directory was closed cleanly.
+        self.was_clean_shutdown = False
+
+    # -- start and stop --
+
+    def open_directories(self) -> None:
+        """Lock the log directories. Raises DirectoryInUse, or ApiError if none is usable."""
+        self._owner = threading.get_ident()
+        self.dirs.open()
+        self._check_one_is_live()
+
+    def read_broker_epoch(self) -> int | None:
+        """The broker epoch of the last clean stop; None if there was none. Before ``load``."""
+        if len(self.dirs.live) < len(self.dirs.paths):
+            return None
+        epochs = {read_clean_shutdown(self._disk, path) for path in self.dirs.live}
+        return epochs.pop() if len(epochs) == 1 else None
+
+    def load(self, config_for: ConfigFor, is_stray: IsStray | None = None) -> None:
+        """Open every log in the live directories, several at a time if there is an executor.
+
+        ``config_for(topic)`` is the configuration of a topic. Partitions for which
+        ``is_stray(topic_partition, topic_id)`` are moved aside. The metadata log is left
+        to its owner.
+        """
+        self.was_clean_shutdown = True
+        for path in list(self.dirs.live):
+            try:
+                loaded = load_directory(self.context, path, config_for, is_stray)
+            except OSError as error:
+                self.dirs.fail(path, f"loading failed: {error}")
+                continue
+            self.was_clean_shutdown &= loaded.was_clean
+            self._adopt(loaded)
+        self._check_one_is_live()
+
+    def _adopt(self, loaded: LoadedDirectory) -> None:
+        for log in loaded.logs:
+            if log.is_closed:
+                continue
+            known = self.future_logs if log.directory.endswith(FUTURE) else self.logs
+            other = known.setdefault(log.topic_partition, log)
+            if other is not log:
+                raise RuntimeError(
+                    f"{log.topic_partition} is in two log directories, {other.directory} and "
+                    f"{log.directory}: remove the one on the disk that failed last"
+                )
+        now_ms = self._clock.now_ms()
+        self._to_remove.extend((now_ms, path) for path in loaded.to_remove)
+
+    def shutdown(self, broker_epoch: int = -1) -> None:
+        """Flush and close every log, write the checkpoints, mark the stop as clean."""
+        self.handle_failures()
+        closed = dict.fromkeys(self.dirs.live, True)
+        jobs = [(log, self._submit(self._close_log, log)) for log in self._all_logs()]
+        for log, job in jobs:
+            if not _result(job):
+                closed[log.log_dir] = False
+        now_ms = self._clock.now_ms()
+        self.checkpoint_recovery_points(now_ms)
+        self.checkpoint_log_start_offsets(now_ms)
+        self.checkpoint_high_watermarks(now_ms)
+        for path in self.dirs.live:
+            if closed[path]:
+                self._write_marker(path, broker_epoch)
+        self.dirs.release()
+
+    def _close_log(self, log: PartitionLog) -> bool:
+        try:
+            if log.log_end_offset > log.recovery_point:
+                log.flush()
+            log.close()
+        except ApiError as error:
+            _log.error("%s was not closed cleanly: %s", log.topic_partition, error)
+            return False
+        return True
+
+    def _write_marker(self, path: str, broker_epoch: int) -> None:
+        try:
+            write_clean_shutdown(self._disk, path, broker_epoch)
+        except OSError as error:
+            _log.warning("No clean-shutdown marker in %s: %s", path, error)
+
+    def _submit(self, fn: Callable[[PartitionLog], bool], log: PartitionLog) -> object:
+        return fn(log) if self._executor is None else self._executor.submit(fn, log)
+
+    # -- partitions --
+
+    def get(self, topic_partition: TopicPartition) -> PartitionLog | None:
+        """The log, if it is here and online."""
+        return self.logs.get(topic_partition)
+
+    def get_or_create(
+        self,
+        topic_partition: TopicPartition,
+        config: LogConfig,
+        topic_id: bytes = NO_UUID,
+        *,
+        is_new: bool = True,
+        log_dir: str | None = None,
+        is_future: bool = False,
+    ) -> PartitionLog:
+        """The log; created in ``log_dir``, or in the directory with the fewest partitions.
+
+        Not ``is_new`` says that the partition was here before: while a directory is
+        offline it may be there, so no second one is made.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR, INCONSISTENT_TOPIC_ID.
+        """
+        known = self.future_logs if is_future else self.logs
+        log = known.get(topic_partition)
+        if log is None:
+            if not is_new and self.dirs.offline:
+                raise ApiError(
+                    ErrorCode.KAFKA_STORAGE_ERROR,
+                    f"{topic_partition} may be in one of the offline log directories "
+                    f"{', '.join(self.dirs.offline)}",
+                )
+            log = known[topic_partition] = self._create(
+                topic_partition, config, topic_id, log_dir, is_future
+            )
+        elif log.topic_id == NO_UUID != topic_id:
+            self._write_topic_id(log, topic_id)
+        elif topic_id not in (NO_UUID, log.topic_id):
+            raise ApiError(
+                ErrorCode.INCONSISTENT_TOPIC_ID,
+                f"{topic_partition} has the topic id {uuid_to_str(log.topic_id)} here, not "
+                f"{uuid_to_str(topic_id)}",
+            )
+        return log
+
+    def _write_topic_id(self, log: PartitionLog, topic_id: bytes) -> None:
+        try:
+            write_partition_metadata(self._disk, log.directory, topic_id, sync=False)
+        except OSError as error:
+            self._directory_failed(log.log_dir, f"naming {log.topic_partition}", error)
+            raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
+        log.topic_id = topic_id
+
+    def _create(
+        self,
+        topic_partition: TopicPartition,
+        config: LogConfig,
+        topic_id: bytes,
+        log_dir: str | None,
+        is_future: bool,
+    ) -> PartitionLog:
+        name = str(topic_partition)
+        if is_future:
+            name = suffixed_name(topic_partition, new_uuid(self._rng), FUTURE)
+        for path in [log_dir] if log_dir is not None else self._by_partition_count():
+            directory = f"{path}/{name}"
+            try:
+                self._disk.make_dirs(directory)
+                if topic_id != NO_UUID:
+                    write_partition_metadata(self._disk, directory, topic_id, sync=False)
+                return open_log(
+                    self.context, directory, topic_partition, config, clean_shutdown=True
+                )
+            except OSError as error:
+                if is_no_room(error):
+                    _log.warning("No room for %s in %s", topic_partition, path)
+                    self._remove_quietly(directory)
+                else:
+                    self._directory_failed(path, f"creating {topic_partition}", error)
+        raise ApiError(
+            ErrorCode.KAFKA_STORAGE_ERROR, f"no log directory can take {topic_partition} now"
+        )
+
+    def _by_partition_count(self) -> list[str]:
+        """The live directories, the one with the fewest partitions first."""
+        counts = dict.fromkeys(self.dirs.live, 0)
+        for log in self._all_logs():
+            if log.log_dir in counts:
+                counts[log.log_dir] += 1
+        return sorted(counts, key=lambda path: counts[path])
+
+    def delete(self, topic_partition: TopicPartition, *, is_stray: bool = False) -> bool:
+        """Give the name free and remove the files later; stray partitions are kept aside.
+
+        Raises ApiError KAFKA_STORAGE_ERROR if it may be in a directory that is offline.
+        """
+        log = self.logs.pop(topic_partition, None)
+        if log is None:
+            if self.dirs.offline:
+                raise ApiError(
+                    ErrorCode.KAFKA_STORAGE_ERROR,
+                    f"{topic_partition} may be in one of the offline log directories "
+                    f"{', '.join(self.dirs.offline)}",
+                )
+            return False
+        suffix = STRAY if is_stray else DELETE
+        name = suffixed_name(topic_partition, new_uuid(self._rng), suffix)
+        # Closed first: a flush that is under way may now fail without meaning anything.
+        log.is_closed = True
+        log.rename_directory(f"{log.log_dir}/{name}")
+        log.close_files()
+        if not is_stray:
+            due_ms = self._clock.now_ms() + log.config.file_delete_delay_ms
+            self._to_remove.append((due_ms, log.directory))
+        return True
+
+    # -- what the node calls now and then --
+
+    def checkpoint_recovery_points(self, now_ms: int) -> None:
+        """Write down up to where each log is durable."""
+        del now_ms
+        self.handle_failures()
+        for path in list(self.dirs.live):
+            points = {log.topic_partition: log.recovery_point for log in self._logs_in(path)}
+            self._write_checkpoint(path, RECOVERY_POINT_CHECKPOINT, points)
+
+    def checkpoint_log_start_offsets(self, now_ms: int) -> None:
+        """Write down where logs start, where the first segment does not say it."""
+        del now_ms
+        for path in list(self.dirs.live):
+            offsets = {
+                log.topic_partition: log.log_start_offset
+                for log in self._logs_in(path)
+                if log.log_start_offset > log.segments.first.base_offset
+            }
+            self._write_checkpoint(path, LOG_START_OFFSET_CHECKPOINT, offsets)
+
+    def checkpoint_high_watermarks(self, now_ms: int) -> None:
+        """Write down what is committed (``replication-offset-checkpoint``)."""
+        del now_ms
+        for path in list(self.dirs.live):
+            offsets = {log.topic_partition: log.high_watermark for log in self._logs_in(path)}
+            self._write_checkpoint(path, HIGH_WATERMARK_CHECKPOINT, offsets)
+
+    def flush_dirty_logs(self, now_ms: int) -> None:
+        """Flush the logs whose ``flush.ms`` have passed; in the background if possible."""
+        self.handle_failures()
+        for log in self._all_logs():
+            is_due = now_ms - log.last_flush_ms >= log.config.flush_ms
+            if is_due and log.log_end_offset > log.recovery_point:
+                try:
+                    log.flush_in_background()
+                except ApiError as error:
+                    _log.error("%s was not flushed: %s", log.topic_partition, error)
+
+    def remove_expired_producers(self, now_ms: int) -> int:
+        """Forget producers that have been idle for too long; returns how many."""
+        return sum(log.producers.expire(now_ms) for log in self._all_logs())
+
+    def delete_old_segments(self, now_ms: int) -> int:
+        """Let retention do its work in every log; returns how many segments went."""
+        deleted = 0
+        for log in self._all_logs():
+            try:
+                deleted += log.delete_old_segments(now_ms)
+            except ApiError as error:
+                _log.error("Retention of %s failed: %s", log.topic_partition, error)
+        return deleted
+
+    def delete_expired_directories(self, now_ms: int) -> None:
+        """Remove deleted partitions and segments whose ``file.delete.delay.ms`` is over."""
+        due = [path for due_ms, path in self._to_remove if due_ms <= now_ms]
+        self._to_remove = [item for item in self._to_remove if item[0] > now_ms]
+        for path in due:
+            self._remove_quietly(path)
+        for log in self._all_logs():
+            try:
+                log.remove_deleted_files(now_ms)
+            except ApiError as error:
+                _log.error("Files of %s were not deleted: %s", log.topic_partition, error)
+
+    def _remove_quietly(self, directory: str) -> None:
+        try:
+            self._disk.remove_tree(directory)
+        except OSError as error:
+            _log.warning("%s was not removed: %s", directory, error)
+
+    # -- checkpoints --
+
+    def _write_checkpoint(
+        self, log_dir: str, name: str, offsets: dict[TopicPartition, int]
+    ) -> None:
+        """Write if something changed. A full disk is no reason to give a directory up."""
+        path = f"{log_dir}/{name}"
+        if self._written.get(path) == offsets:
+            return
+        try:
+            write_offsets(self._disk, path, offsets)
+        except OSError as error:
+            if is_no_room(error):
+                _log.warning("No room to write %s; the old one stays", path)
+            else:
+                self._directory_failed(log_dir, f"writing {name}", error)
+            return
+        self._written[path] = offsets
+
+    # -- failures --
+
+    def _directory_failed(self, log_dir: str, doing: str, error: OSError) -> None:
+        """A disk failed; the caller may be a thread that flushes."""
+        for log in list(self.logs.values()):
+            if log.log_dir == log_dir:
+                log.is_closed = True
+        self._failures.append((log_dir, f"{doing} failed: {error}"))
+        if threading.get_ident() == self._owner:
+            self.handle_failures()
+        elif self._wake is not None:
+            self._wake()
+
+    def handle_failures(self) -> None:
+        """Take directories offline that failed since the last time."""
+        while self._failures:
+            log_dir, reason = self._failures.popleft()
+            if log_dir not in self.dirs.live:
+                continue
+            self.dirs.fail(log_dir, reason)
+            for known in (self.logs, self.future_logs):
+                for topic_partition, log in list(known.items()):
+                    if log.log_dir == log_dir:
+                        log.close_files()
+                        del known[topic_partition]
+            if self._on_offline is not None:
+                self._on_offline(log_dir)
+
+    def _check_one_is_live(self) -> None:
+        if not self.dirs.live:
+            reasons = "; ".join(f"{path}: {why}" for path, why in self.dirs.offline.items())
+            raise ApiError(
+                ErrorCode.KAFKA_STORAGE_ERROR, f"none of the log directories is usable: {reasons}"
+            )
+
+    def _all_logs(self) -> list[PartitionLog]:
+        return [*self.logs.values(), *self.future_logs.values()]
+
+    def _logs_in(self, path: str) -> Iterator[PartitionLog]:
+        return (log for log in self._all_logs() if log.log_dir == path)
+
+    def logs_of(self, topic: str) -> Iterable[PartitionLog]:
+        """The logs of a topic's partitions; for a change of its configuration."""
+        return [log for log in self._all_logs() if log.topic_partition.topic == topic]
+
+
+def _result(job: object) -> bool:
+    wait = getattr(job, "result", None)
+    return bool(wait()) if wait is not None else bool(job)

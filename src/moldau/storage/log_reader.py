@@ -1,0 +1,183 @@
+"""Reading batches out of a partition's segments.
+
+A consumer that keeps up asks for exactly the offset at which its last read ended. The
+reader remembers where the last few reads ended, so such a read costs no search: one
+``pread`` of what is new. Everybody else pays an index lookup and the walk over the
+few headers behind it.
+
+Small answers are read into memory, large ones stay a ``FileRegion`` that the network
+sends without a copy. As with Kafka, an answer begins at a batch boundary and may be
+cut inside its last batch by the size limit: clients drop the unfinished one.
+"""
+
+import errno
+from typing import Final
+
+from moldau.storage.batch_scan import find_batch
+from moldau.storage.log_results import FetchData
+from moldau.storage.segment import Segment
+from moldau.storage.segment_list import SegmentList
+
+# Up to here one read is cheaper than a descriptor, a sendfile and its bookkeeping.
+MAX_COPIED_BYTES: Final = 64 * 1024
+# Consumers and followers of one partition whose place is remembered.
+_REMEMBERED_PLACES: Final = 8
+
+
+class LogReader:
+    """Reads from the segments of one log, wherever they are."""
+
+    __slots__ = ("_places", "_segments")
+
+    def __init__(self, segments: SegmentList) -> None:
+        self._segments = segments
+        # Offset to (segment, position), for offsets at which a batch begins or the log ends.
+        self._places: dict[int, tuple[Segment, int]] | None = None
+
+    def forget_places(self) -> None:
+        """Segments were cut or removed: what is remembered may be wrong."""
+        self._places = None
+
+    def _remember(self, offset: int, segment: Segment, position: int) -> None:
+        places = self._places
+        if places is None:
+            places = self._places = {}
+        elif len(places) >= _REMEMBERED_PLACES and offset not in places:
+            del places[next(iter(places))]
+        places[offset] = (segment, position)
+
+    def read(
+        self,
+        start_offset: int,
+        max_bytes: int,
+        max_offset: int,
+        log_end_offset: int,
+        min_one_message: bool,
+    ) -> FetchData:
+        """Batches from the one that holds ``start_offset``, all of them below ``max_offset``.
+
+        At most ``max_bytes``, except that with ``min_one_message`` the first batch comes
+        whole however large it is. The caller has checked that the offset is in range.
+        """
+        limit_segment, limit = self._end_place(max_offset, log_end_offset)
+        if start_offset >= max_offset:
+            if start_offset == max_offset:
+                # The next question of this reader: it waits at the end.
+                self._remember(start_offset, limit_segment, limit)
+            return FetchData(b"", 0, limit_segment.base_offset, limit)
+
+        places = self._places
+        place = places.get(start_offset) if places is not None else None
+        first_size = 0
+        if place is not None:
+            segment, start = place
+            if start >= segment.size:
+                # The log rolled after this place was the end of it.
+                following = self._segments.after(segment)
+                if following is not None:
+                    segment, start = following, 0
+        else:
+            found = self._locate(start_offset)
+            if found is None:
+                return FetchData(b"", 0, limit_segment.base_offset, limit)
+            segment, start, first_size = found
+        if segment is limit_segment:
+            end = limit
+        elif segment.base_offset < limit_segment.base_offset:
+            end = segment.size
+        else:
+            return FetchData(b"", 0, segment.base_offset, start)
+        return self._cut(
+            segment, start, end, max_bytes, max_offset, first_size, limit_segment, min_one_message
+        )
+
+    def _cut(
+        self,
+        segment: Segment,
+        start: int,
+        end: int,
+        max_bytes: int,
+        max_offset: int,
+        first_size: int,
+        limit_segment: Segment,
+        min_one_message: bool,
+    ) -> FetchData:
+        """The answer from ``start``: all of it up to ``end``, or what the limit leaves."""
+        size = end - start
+        incomplete = False
+        if size > max_bytes:
+            if first_size == 0:
+                batch = find_batch(segment.log, 0, start, segment.size)
+                first_size = batch.size_bytes if batch is not None else 0
+            size = max_bytes
+            if first_size > max_bytes:
+                if min_one_message:
+                    size = min(first_size, end - start)
+                else:
+                    incomplete = True
+        if size <= 0:
+            return FetchData(b"", 0, segment.base_offset, start, incomplete)
+        size = segment.verify(start, start + size) - start
+        if start + size == end and segment is limit_segment:
+            self._remember(max_offset, segment, end)
+        if size > MAX_COPIED_BYTES:
+            return FetchData(
+                segment.log.region(start, size), size, segment.base_offset, start, incomplete
+            )
+        records = segment.log.pread(size, start)
+        if len(records) < size:
+            raise OSError(
+                errno.EIO,
+                f"read {len(records)} of {size} bytes at position {start}: the file was cut",
+                segment.log.path,
+            )
+        return FetchData(records, size, segment.base_offset, start, incomplete)
+
+    def _end_place(self, max_offset: int, log_end_offset: int) -> tuple[Segment, int]:
+        """Where the batches below ``max_offset`` end."""
+        if max_offset >= log_end_offset:
+            active = self._segments.active
+            return active, active.size
+        if self._places is not None:
+            place = self._places.get(max_offset)
+            if place is not None:
+                return place
+        found = self._locate(max_offset)
+        if found is None:
+            active = self._segments.active
+            return active, active.size
+        segment, position, _ = found
+        self._remember(max_offset, segment, position)
+        return segment, position
+
+    def _locate(self, offset: int) -> tuple[Segment, int, int] | None:
+        """Segment, position and size of the first batch that ends at or after ``offset``."""
+        segments = self._segments
+        for index in range(max(segments.floor_index(offset), 0), len(segments)):
+            segment = segments[index]
+            found = segment.find(offset)
+            if found is not None:
+                return segment, found.position, found.size_bytes
+        return None
+
+    def readable_bytes(self, start_offset: int, max_offset: int, log_end_offset: int) -> int:
+        """How many bytes a read from ``start_offset`` to ``max_offset`` would find at most.
+
+        For a fetch that waits for ``fetch.min.bytes``; reads no records.
+        """
+        if start_offset >= max_offset:
+            return 0
+        limit_segment, limit = self._end_place(max_offset, log_end_offset)
+        place = self._places.get(start_offset) if self._places is not None else None
+        if place is None:
+            found = self._locate(start_offset)
+            if found is None:
+                return 0
+            place = found[0], found[1]
+            self._remember(start_offset, place[0], place[1])
+        segment: Segment | None = place[0]
+        total = -place[1]
+        while segment is not None and segment is not limit_segment:
+            total += segment.size
+            segment = self._segments.after(segment)
+        return max(total + limit, 0) if segment is not None else 0

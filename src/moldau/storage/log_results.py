@@ -1,0 +1,105 @@
+"""What a partition log answers: to an append, to a read, to a search by time."""
+
+from typing import Final
+
+from moldau.protocol.primitives import FileRegion
+from moldau.storage.txn_index import AbortedTxn
+
+NO_TIMESTAMP: Final = -1
+NO_OFFSET: Final = -1
+NO_EPOCH: Final = -1
+
+
+class LogAppendInfo:
+    """Where a batch went; for a duplicate, where its first copy went."""
+
+    __slots__ = (
+        "first_offset",
+        "is_duplicate",
+        "last_offset",
+        "log_append_time",
+        "log_start_offset",
+        "max_timestamp",
+        "size_bytes",
+    )
+
+    def __init__(
+        self,
+        first_offset: int,
+        last_offset: int,
+        log_append_time: int,
+        log_start_offset: int,
+        max_timestamp: int,
+        size_bytes: int,
+        is_duplicate: bool = False,
+    ) -> None:
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.log_append_time = log_append_time
+        self.log_start_offset = log_start_offset
+        self.max_timestamp = max_timestamp
+        self.size_bytes = size_bytes
+        self.is_duplicate = is_duplicate
+
+    def __repr__(self) -> str:
+        duplicate = ", duplicate" if self.is_duplicate else ""
+        return f"LogAppendInfo({self.first_offset}..{self.last_offset}{duplicate})"
+
+
+class FetchData:
+    """Batches as they lie on disk, from the one that holds the offset asked for.
+
+    ``segment_base_offset`` and ``position`` say where the first of them lies;
+    ``first_entry_incomplete`` that not even one batch fits the limit.
+    """
+
+    __slots__ = (
+        "aborted_transactions",
+        "first_entry_incomplete",
+        "position",
+        "records",
+        "segment_base_offset",
+        "size_bytes",
+    )
+
+    def __init__(
+        self,
+        records: bytes | FileRegion,
+        size_bytes: int,
+        segment_base_offset: int,
+        position: int,
+        first_entry_incomplete: bool = False,
+        aborted_transactions: list[AbortedTxn] | None = None,
+    ) -> None:
+        self.records = records
+        self.size_bytes = size_bytes
+        self.segment_base_offset = segment_base_offset
+        self.position = position
+        self.first_entry_incomplete = first_entry_incomplete
+        self.aborted_transactions = aborted_transactions
+
+    def __repr__(self) -> str:
+        return f"FetchData({self.size_bytes} bytes at {self.segment_base_offset}:{self.position})"
+
+
+class TimestampOffset:
+    """An offset found by time; the timestamp is the record's, -1 where none was looked at."""
+
+    __slots__ = ("leader_epoch", "offset", "timestamp")
+
+    def __init__(self, timestamp: int, offset: int, leader_epoch: int = NO_EPOCH) -> None:
+        self.timestamp = timestamp
+        self.offset = offset
+        self.leader_epoch = leader_epoch
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TimestampOffset) and (
+            (self.timestamp, self.offset, self.leader_epoch)
+            == (other.timestamp, other.offset, other.leader_epoch)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.timestamp, self.offset, self.leader_epoch))
+
+    def __repr__(self) -> str:
+        return f"TimestampOffset({self.timestamp}, {self.offset}, epoch {self.leader_epoch})"

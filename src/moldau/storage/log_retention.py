@@ -1,0 +1,66 @@
+"""Which of the oldest segments have had their time (``retention.ms``, ``retention.bytes``).
+
+Retention works in whole segments, from the oldest on, and never beyond the high
+watermark: what is not yet replicated is not old. The rules are tried one after the
+other, as Kafka does, because what one of them removes makes the log smaller for the next.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from moldau.storage.segment import Segment
+
+if TYPE_CHECKING:
+    from moldau.storage.partition_log import PartitionLog
+
+_log = logging.getLogger(__name__)
+
+# Whether the segment may go, given the one that follows it.
+_Rule = Callable[[Segment, Segment | None], bool]
+
+
+def delete_old_segments(log: "PartitionLog", now_ms: int) -> int:
+    """Apply the rules of the log's configuration; returns how many segments went."""
+    config = log.config
+
+    def is_below_start(_: Segment, following: Segment | None) -> bool:
+        return following is not None and following.base_offset <= log.log_start_offset
+
+    deleted = _delete(log, is_below_start, f"log start offset {log.log_start_offset}")
+    if "delete" not in config.cleanup_policy:
+        return deleted
+
+    excess = log.size_bytes - config.retention_bytes
+
+    def is_too_much(segment: Segment, _: Segment | None) -> bool:
+        nonlocal excess
+        if excess < segment.size:
+            return False
+        excess -= segment.size
+        return True
+
+    if config.retention_bytes >= 0 and excess >= 0:
+        deleted += _delete(log, is_too_much, f"retention.bytes={config.retention_bytes}")
+
+    def is_too_old(segment: Segment, _: Segment | None) -> bool:
+        return now_ms - segment.largest_timestamp > config.retention_ms
+
+    if config.retention_ms >= 0:
+        deleted += _delete(log, is_too_old, f"retention.ms={config.retention_ms}")
+    return deleted
+
+
+def _delete(log: "PartitionLog", rule: _Rule, reason: str) -> int:
+    count = 0
+    segments = list(log.segments)
+    for segment, following in zip(segments, [*segments[1:], None], strict=True):
+        end_offset = following.base_offset if following is not None else log.log_end_offset
+        is_empty_end = following is None and segment.size == 0
+        if is_empty_end or log.high_watermark < end_offset or not rule(segment, following):
+            break
+        count += 1
+    if count:
+        _log.info("%s: deleting %d segments for %s", log.topic_partition, count, reason)
+        log.remove_segments(count)
+    return count

@@ -1,0 +1,639 @@
+"""The log of one partition: where batches get their offsets.
+
+Below are segments, which know about bytes; above is the replica manager, which knows
+about other brokers. In between, a log is three offsets and the order in which they move:
+
+    log_start_offset <= last_stable_offset <= high_watermark <= log_end_offset
+
+The end offset grows with every append, the high watermark when a batch may be shown to
+consumers (with one replica: at once), the start offset when old records go.
+
+Rules this module keeps:
+
+* An append is all or nothing. What can refuse a batch comes before the write; the end
+  offset moves last, so whoever sees it finds the bytes there.
+* Everything here belongs to one thread. Only fsyncs run elsewhere (``log_flusher``).
+* A disk that fails takes its log directory offline; a full one fails the request, and
+  the log is as it was.
+"""
+
+import logging
+from typing import Final
+
+from moldau.config.topic import LogConfig
+from moldau.errors import ApiError, ErrorCode
+from moldau.ids import NO_UUID, TopicPartition
+from moldau.record.validator import validate_produced
+from moldau.storage.checkpoint import LEADER_EPOCH_CHECKPOINT
+from moldau.storage.follower_append import append_replicated, write_batches
+from moldau.storage.leader_epochs import LeaderEpochCache
+from moldau.storage.log_context import LogContext
+from moldau.storage.log_failure import storage_error
+from moldau.storage.log_flusher import FlushJob, LogFlusher
+from moldau.storage.log_reader import LogReader
+from moldau.storage.log_results import FetchData, LogAppendInfo, TimestampOffset
+from moldau.storage.log_retention import delete_old_segments
+from moldau.storage.producer_replay import (
+    apply_marker,
+    finish_txn,
+    read_marker,
+    rebuild_producer_state,
+)
+from moldau.storage.producer_state import AppendOrigin, ProducerStateManager
+from moldau.storage.segment import Segment
+from moldau.storage.segment_list import DeletedFiles, SegmentList
+from moldau.storage.time_search import (
+    earliest_offset,
+    latest_offset,
+    offset_for_timestamp,
+    offset_of_max_timestamp,
+)
+from moldau.storage.txn_index import AbortedTxn
+
+_CLIENT: Final = AppendOrigin.CLIENT
+
+_log = logging.getLogger(__name__)
+
+
+class PartitionLog:
+    """An open partition. Comes from ``recovery.open_log``."""
+
+    __slots__ = (
+        "_context",
+        "_deleted",
+        "_flusher",
+        "_latest_epoch",
+        "_reader",
+        "config",
+        "directory",
+        "high_watermark",
+        "is_closed",
+        "leader_epochs",
+        "log_end_offset",
+        "log_start_offset",
+        "producers",
+        "segments",
+        "topic_id",
+        "topic_partition",
+    )
+
+    def __init__(
+        self,
+        context: LogContext,
+        topic_partition: TopicPartition,
+        directory: str,
+        config: LogConfig,
+        segments: SegmentList,
+        leader_epochs: LeaderEpochCache,
+        producers: ProducerStateManager,
+        *,
+        log_start_offset: int,
+        log_end_offset: int,
+        recovery_point: int,
+        topic_id: bytes = NO_UUID,
+    ) -> None:
+        self._context = context
+        self.topic_partition = topic_partition
+        self.topic_id = topic_id
+        self.directory = directory
+        self.config = config
+        self.segments = segments
+        self.leader_epochs = leader_epochs
+        self.producers = producers
+        self.log_start_offset = log_start_offset
+        self.log_end_offset = log_end_offset
+        # Kafka's too: what is committed is learnt anew, from the checkpoint or the leader.
+        self.high_watermark = log_start_offset
+        self.is_closed = False
+        self._latest_epoch = leader_epochs.latest_epoch
+        self._reader = LogReader(segments)
+        self._flusher = LogFlusher(context, directory, segments, leader_epochs, recovery_point)
+        self._deleted = DeletedFiles(context.disk)
+
+    def __repr__(self) -> str:
+        return (
+            f"PartitionLog({self.directory}, {self.log_start_offset}..{self.log_end_offset}, "
+            f"{len(self.segments)} segments)"
+        )
+
+    # -- appending --
+
+    def append_as_leader(
+        self,
+        records: memoryview | bytes,
+        leader_epoch: int,
+        now_ms: int,
+        *,
+        origin: AppendOrigin = _CLIENT,
+    ) -> LogAppendInfo:
+        """Give the batch in ``records`` the next offsets and write it.
+
+        Appending does not flush, unless ``flush.messages`` asks for it. The high
+        watermark is the caller's to move.
+
+        Raises:
+            ApiError: the batch is refused, or the disk refuses it (KAFKA_STORAGE_ERROR).
+        """
+        if self.is_closed:
+            raise self._closed_error()
+        config = self.config
+        batch = validate_produced(records, config, now_ms, from_client=origin is _CLIENT)
+        header = batch.header
+        first_offset = self.log_end_offset
+        last_offset = first_offset + header.last_offset_delta
+        size_bytes = batch.size_bytes
+        max_timestamp = batch.max_timestamp
+        has_producer = header.producer_id >= 0
+        if has_producer:
+            if header.is_control:
+                return self._append_marker(records, leader_epoch, now_ms, origin)
+            duplicate = self.producers.check(header, origin)
+            if duplicate is not None:
+                return LogAppendInfo(
+                    duplicate.first_offset,
+                    duplicate.last_offset,
+                    duplicate.timestamp,
+                    self.log_start_offset,
+                    max_timestamp,
+                    0,
+                    True,
+                )
+        try:
+            segment = self.segments.active
+            if segment.should_roll(
+                size_bytes,
+                max_timestamp,
+                last_offset,
+                now_ms,
+                config.segment_bytes,
+                config.segment_ms,
+            ):
+                segment = self.roll_for(size_bytes, first_offset)
+            segment.append(
+                batch.parts(first_offset, leader_epoch), last_offset, max_timestamp, size_bytes
+            )
+        except OSError as error:
+            raise self.storage_error(error, "appending to") from error
+        if leader_epoch != self._latest_epoch:
+            self.assign_epoch(leader_epoch, first_offset)
+        # The end offset moves last: whoever sees it must find the bytes there.
+        self.log_end_offset = end_offset = last_offset + 1
+        if has_producer:
+            self.producers.update(header, first_offset, last_offset)
+        else:
+            self.producers.map_end_offset = end_offset
+        if end_offset - self._flusher.recovery_point >= config.flush_messages:
+            self.flush()
+        return LogAppendInfo(
+            first_offset,
+            last_offset,
+            batch.log_append_time,
+            self.log_start_offset,
+            max_timestamp,
+            size_bytes,
+        )
+
+    def _append_marker(
+        self, records: memoryview | bytes, leader_epoch: int, now_ms: int, origin: AppendOrigin
+    ) -> LogAppendInfo:
+        """Append a control batch that ends a transaction."""
+        batch = validate_produced(records, self.config, now_ms, from_client=False)
+        header = batch.header
+        marker = read_marker(records)
+        if marker is None:
+            raise ApiError(ErrorCode.INVALID_RECORD, "control batch without a transaction marker")
+        self.producers.check_marker(header, marker.coordinator_epoch, origin=origin)
+        first_offset = self.log_end_offset
+        header.base_offset = first_offset
+        header.partition_leader_epoch = leader_epoch
+        data = b"".join(batch.parts(first_offset, leader_epoch))
+        write_batches(self, data, [header])
+        marker.offset = first_offset
+        completed = apply_marker(self.producers, header, marker)
+        if completed is not None:
+            finish_txn(self.producers, completed, self.segments.active.txn_index)
+        self.producers.map_end_offset = self.log_end_offset
+        return LogAppendInfo(
+            first_offset,
+            header.last_offset,
+            batch.log_append_time,
+            self.log_start_offset,
+            batch.max_timestamp,
+            len(data),
+        )
+
+    def append_as_follower(
+        self, records: memoryview | bytes, leader_epoch: int | None = None
+    ) -> LogAppendInfo | None:
+        """Write batches as the leader has them, offsets and all.
+
+        A batch that is cut short at the end is left out; so are batches of an epoch after
+        ``leader_epoch``. None if nothing is left.
+
+        Raises:
+            ApiError: CORRUPT_MESSAGE for a bad batch, INVALID_RECORD for offsets that go
+                back; nothing is written then. KAFKA_STORAGE_ERROR if the disk fails.
+        """
+        if self.is_closed:
+            raise self._closed_error()
+        return append_replicated(self, records, leader_epoch)
+
+    def assign_epoch(self, leader_epoch: int, start_offset: int) -> None:
+        """The leader of ``leader_epoch`` writes from ``start_offset`` on."""
+        self.leader_epochs.assign(leader_epoch, start_offset)
+        self._latest_epoch = self.leader_epochs.latest_epoch
+
+    # -- reading --
+
+    def read(
+        self,
+        start_offset: int,
+        max_bytes: int,
+        *,
+        max_offset: int,
+        min_one_message: bool = False,
+        include_aborted: bool = False,
+    ) -> FetchData:
+        """Batches from ``start_offset`` on that end below ``max_offset``.
+
+        Small answers are bytes, large ones a region of the file (``log_reader``).
+
+        Raises:
+            ApiError: OFFSET_OUT_OF_RANGE; CORRUPT_MESSAGE where the file is damaged;
+                KAFKA_STORAGE_ERROR if the disk fails.
+        """
+        end_offset = self.log_end_offset
+        if start_offset < self.log_start_offset or start_offset > end_offset:
+            raise ApiError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"offset {start_offset} of {self.topic_partition} is out of range: the log holds "
+                f"{self.log_start_offset} to {end_offset}",
+            )
+        if self.is_closed:
+            raise self._closed_error()
+        try:
+            fetched = self._reader.read(
+                start_offset, max_bytes, max_offset, end_offset, min_one_message
+            )
+            if include_aborted:
+                fetched.aborted_transactions = (
+                    self._aborted_in(start_offset, fetched) if fetched.size_bytes else []
+                )
+            return fetched
+        except OSError as error:
+            raise self.storage_error(error, f"reading offset {start_offset} of") from error
+
+    def readable_bytes(self, start_offset: int, max_offset: int) -> int:
+        """How many bytes a read between the two would find; for fetches that wait."""
+        if not self.log_start_offset <= start_offset <= self.log_end_offset:
+            return 0
+        try:
+            return self._reader.readable_bytes(start_offset, max_offset, self.log_end_offset)
+        except OSError as error:
+            raise self.storage_error(error, f"looking up {start_offset} in") from error
+
+    def aborted_transactions(self, start_offset: int, end_offset: int) -> list[AbortedTxn]:
+        """Aborted transactions that overlap the offsets from start up to the end."""
+        found: list[AbortedTxn] = []
+        for index in range(max(self.segments.floor_index(start_offset), 0), len(self.segments)):
+            aborted, is_complete = self.segments[index].txn_index.collect(start_offset, end_offset)
+            found.extend(aborted)
+            if is_complete:
+                break
+        return found
+
+    def _aborted_in(self, start_offset: int, fetched: FetchData) -> list[AbortedTxn]:
+        index = self.segments.floor_index(fetched.segment_base_offset)
+        segment = self.segments[index]
+        bound = segment.offset_index.upper_bound(fetched.position + fetched.size_bytes)
+        following = self.segments.after(segment)
+        if bound is not None:
+            end_offset = bound[0]
+        else:
+            end_offset = following.base_offset if following is not None else self.log_end_offset
+        return self.aborted_transactions(start_offset, end_offset)
+
+    def earliest(self) -> TimestampOffset:
+        return earliest_offset(self)
+
+    def latest(self) -> TimestampOffset:
+        return latest_offset(self)
+
+    def max_timestamp(self) -> TimestampOffset | None:
+        """The first record with the largest timestamp; None if there is none."""
+        try:
+            return offset_of_max_timestamp(self)
+        except OSError as error:
+            raise self.storage_error(error, "searching the largest timestamp in") from error
+
+    def offset_for_timestamp(self, timestamp: int) -> TimestampOffset | None:
+        """The first record at or after ``timestamp``; None if all are earlier."""
+        try:
+            return offset_for_timestamp(self, timestamp)
+        except OSError as error:
+            raise self.storage_error(error, f"searching timestamp {timestamp} in") from error
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Where consumers with ``read_committed`` stop: the first undecided transaction."""
+        first = self.producers.first_unstable_offset
+        if 0 <= first < self.high_watermark:
+            return max(first, self.log_start_offset)
+        return self.high_watermark
+
+    def update_high_watermark(self, offset: int) -> int:
+        """Move the high watermark, within the log; returns where it is now."""
+        offset = max(min(offset, self.log_end_offset), self.log_start_offset)
+        self.high_watermark = offset
+        self.producers.on_high_watermark(offset)
+        return offset
+
+    def end_offset_for_epoch(self, leader_epoch: int) -> tuple[int, int]:
+        """Epoch and end offset for OffsetForLeaderEpoch; (-1, -1) if unknown."""
+        return self.leader_epochs.end_offset_for(leader_epoch, self.log_end_offset)
+
+    @property
+    def size_bytes(self) -> int:
+        return self.segments.size_bytes
+
+    # -- rolling and flushing --
+
+    def roll_for(self, size_bytes: int, first_offset: int) -> Segment:
+        """Begin a segment for a batch; raises OSError."""
+        if size_bytes > self.config.segment_bytes:
+            raise ApiError(
+                ErrorCode.RECORD_LIST_TOO_LARGE,
+                f"batch of {size_bytes} bytes does not fit segment.bytes="
+                f"{self.config.segment_bytes} of {self.topic_partition}",
+            )
+        return self._roll(first_offset)
+
+    def roll(self) -> Segment:
+        """Begin a new segment at the end of the log; an empty active one stays."""
+        try:
+            return self._roll(self.log_end_offset)
+        except OSError as error:
+            raise self.storage_error(error, "rolling") from error
+
+    def _roll(self, first_offset: int) -> Segment:
+        old = self.segments.active
+        base_offset = max(first_offset, self.log_end_offset)
+        if old.base_offset == base_offset:
+            assert old.size == 0, f"{old} cannot be rolled at its own base offset"
+            return old
+        old.become_inactive()
+        if self._flusher.recovery_point >= base_offset:
+            # Recovery will not look at the old segment: its indexes must be right for ever.
+            self._sync_before_roll(old)
+        new = self._context.new_segment(self.directory, base_offset, self.config)
+        try:
+            self.producers.map_end_offset = base_offset
+            snapshot = self.producers.take_snapshot()
+        except OSError:
+            new.remove_files()
+            raise
+        self.segments.append(new)
+        self._submit_flush(self._flusher.job(base_offset, snapshot, with_last=False))
+        return new
+
+    def _sync_before_roll(self, segment: Segment) -> None:
+        try:
+            segment.flush()
+        except OSError as error:
+            raise self.storage_error(error, "flushing", in_fsync=True) from error
+
+    def flush_if_due(self) -> None:
+        """Flush when ``flush.messages`` have come since the last time."""
+        if self.log_end_offset - self._flusher.recovery_point >= self.config.flush_messages:
+            self.flush()
+
+    def flush(self, up_to: int | None = None) -> None:
+        """Return when everything below ``up_to`` (the whole log by default) is durable.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR.
+        """
+        end_offset = self.log_end_offset if up_to is None else up_to
+        self._run_flush(self._flusher.job(end_offset, None, with_last=up_to is None))
+
+    def flush_in_background(self) -> object:
+        """Begin to flush the whole log in the executor; returns the executor's future."""
+        return self._submit_flush(self._flusher.job(self.log_end_offset, None, with_last=True))
+
+    def _submit_flush(self, job: FlushJob) -> object:
+        executor = self._context.executor
+        if executor is None:
+            self._run_flush(job)
+            return None
+        return executor.submit(self._run_flush, job)
+
+    def _run_flush(self, job: FlushJob) -> None:
+        try:
+            self._flusher.run(job)
+        except OSError as error:
+            # The log may have been deleted, or cut, while the flush waited its turn.
+            if not self.is_closed and not self._flusher.is_outdated(job):
+                raise self.storage_error(error, "flushing", in_fsync=True) from error
+
+    @property
+    def recovery_point(self) -> int:
+        """Everything below is on the device."""
+        return self._flusher.recovery_point
+
+    @property
+    def last_flush_ms(self) -> int:
+        return self._flusher.last_flush_ms
+
+    # -- making the log shorter --
+
+    def delete_records_before(self, offset: int) -> int:
+        """Move the start of the log up to ``offset`` (-1: to the high watermark).
+
+        Segments that lie wholly below go with the next ``delete_old_segments``. Returns
+        the new start offset.
+
+        Raises:
+            ApiError: OFFSET_OUT_OF_RANGE above the high watermark.
+        """
+        if offset == -1:
+            offset = self.high_watermark
+        if not 0 <= offset <= self.high_watermark:
+            raise ApiError(
+                ErrorCode.OFFSET_OUT_OF_RANGE,
+                f"cannot delete records of {self.topic_partition} before {offset}: the high "
+                f"watermark is {self.high_watermark}",
+            )
+        self.move_log_start_offset(offset)
+        return self.log_start_offset
+
+    def move_log_start_offset(self, offset: int) -> bool:
+        """Raise the start offset; False if it is there already."""
+        if offset <= self.log_start_offset:
+            return False
+        self.log_start_offset = offset
+        self.high_watermark = max(self.high_watermark, offset)
+        self._flusher.on_start_moved(offset)
+        self.leader_epochs.truncate_from_start(offset)
+        self.producers.on_log_start_offset(offset)
+        return True
+
+    def delete_old_segments(self, now_ms: int) -> int:
+        """Let retention do its work; returns how many segments went."""
+        return delete_old_segments(self, now_ms)
+
+    def remove_segments(self, count: int) -> None:
+        """Drop the oldest ``count`` segments; the log starts at the first that stays."""
+        if count == len(self.segments):
+            self.roll()
+        if count == 0 or count >= len(self.segments):
+            return
+        try:
+            removed = self.segments.remove_first(count)
+            self.move_log_start_offset(self.segments.first.base_offset)
+            self._discard(removed)
+        except OSError as error:
+            raise self.storage_error(error, "deleting old segments of") from error
+
+    def _discard(self, segments: list[Segment]) -> None:
+        """Rename the files of segments that are out of the list; they go after a while."""
+        self._reader.forget_places()
+        if not segments:
+            return
+        snapshots = [
+            path
+            for segment in segments
+            if (path := self.producers.mark_snapshot_deleted(segment.base_offset)) is not None
+        ]
+        due_ms = self._context.clock.now_ms() + self.config.file_delete_delay_ms
+        self._deleted.add(due_ms, segments, snapshots)
+
+    def remove_deleted_files(self, now_ms: int) -> None:
+        """Delete the files of discarded segments whose time has come."""
+        if self._deleted:
+            try:
+                self._deleted.remove_due(now_ms)
+            except OSError as error:
+                raise self.storage_error(error, "deleting files of") from error
+
+    def truncate_to(self, offset: int) -> bool:
+        """Forget everything from ``offset`` on; False if the log ends there already.
+
+        For a follower whose log parted from the leader's.
+        """
+        if offset < self.high_watermark:
+            _log.warning(
+                "Truncating %s to offset %d, below its high watermark %d",
+                self.topic_partition,
+                offset,
+                self.high_watermark,
+            )
+        if offset >= self.log_end_offset:
+            # An epoch may have been noted for which nothing was ever written.
+            self.leader_epochs.truncate_from_end(self.log_end_offset)
+            self._latest_epoch = self.leader_epochs.latest_epoch
+            return False
+        if offset < self.segments.first.base_offset:
+            self.truncate_fully_and_start_at(offset)
+            return True
+        now_ms = self._context.clock.now_ms()
+        try:
+            self._flusher.on_cut(offset)
+            self._discard(self.segments.remove_after(offset))
+            self.segments.active.truncate_to(offset, now_ms)
+            self._set_end(offset)
+            self.log_start_offset = min(self.log_start_offset, offset)
+            self.leader_epochs.truncate_from_end(offset)
+            self._latest_epoch = self.leader_epochs.latest_epoch
+            rebuild_producer_state(
+                self.producers, self.segments, self.log_start_offset, offset, now_ms
+            )
+        except OSError as error:
+            raise self.storage_error(error, f"truncating to {offset}:") from error
+        if self.high_watermark > offset:
+            self.update_high_watermark(offset)
+        return True
+
+    def truncate_fully_and_start_at(self, offset: int, log_start_offset: int | None = None) -> None:
+        """Drop every record; the next one gets ``offset``."""
+        try:
+            self._flusher.on_cut(offset)
+            old = list(self.segments)
+            self._discard(old)
+            new = self._context.new_segment(self.directory, offset, self.config)
+            self.segments.replace_all(new)
+            self._set_end(offset)
+            self.leader_epochs.clear()
+            self._latest_epoch = self.leader_epochs.latest_epoch
+            self.producers.truncate_fully_and_start_at(offset)
+        except OSError as error:
+            raise self.storage_error(error, f"starting anew at {offset}:") from error
+        self.log_start_offset = offset if log_start_offset is None else log_start_offset
+        self.update_high_watermark(offset)
+
+    def _set_end(self, offset: int) -> None:
+        self.log_end_offset = offset
+        self._reader.forget_places()
+
+    # -- end of life --
+
+    def close(self) -> None:
+        """Write what is in memory only; the log cannot be used afterwards.
+
+        Does not flush: a clean shutdown calls ``flush`` before.
+        """
+        if self.is_closed:
+            return
+        try:
+            # With a snapshot at the end nothing needs to be replayed at the next start.
+            self.producers.take_snapshot(sync=True)
+            self.leader_epochs.flush()
+            for segment in self.segments:
+                segment.close()
+        except OSError as error:
+            raise self.storage_error(error, "closing") from error
+        finally:
+            self.is_closed = True
+
+    def close_files(self) -> None:
+        """The disk failed or the log is deleted: let go of the files and write nothing."""
+        self.is_closed = True
+        for segment in self.segments:
+            segment.log.close()
+
+    def rename_directory(self, directory: str) -> None:
+        """Move the log's directory on the same disk, files open or not."""
+        try:
+            self._context.disk.rename(self.directory, directory)
+        except OSError as error:
+            raise self.storage_error(error, f"renaming to {directory}:") from error
+        self.directory = directory
+        for segment in self.segments:
+            segment.moved(directory)
+        self.producers.moved(directory)
+        self.leader_epochs.moved(f"{directory}/{LEADER_EPOCH_CHECKPOINT}")
+        self._flusher.directory = directory
+        self._deleted.moved(directory)
+
+    @property
+    def log_dir(self) -> str:
+        """The log directory (one of ``log.dirs``) in which this partition lies."""
+        return self.directory.rpartition("/")[0]
+
+    def now_ms(self) -> int:
+        return self._context.clock.now_ms()
+
+    def storage_error(self, error: OSError, doing: str, *, in_fsync: bool = False) -> ApiError:
+        """The error for the client; a disk that failed goes offline."""
+        return storage_error(
+            error,
+            f"{doing} {self.topic_partition}",
+            self.log_dir,
+            self._context.on_failure,
+            in_fsync=in_fsync,
+        )
+
+    def _closed_error(self) -> ApiError:
+        return ApiError(
+            ErrorCode.KAFKA_STORAGE_ERROR,
+            f"{self.topic_partition} is not online: its log directory failed or it was closed",
+        )

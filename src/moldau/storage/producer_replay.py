@@ -1,0 +1,133 @@
+"""Producer state from the batches of the log.
+
+Everything that ``ProducerStateManager`` knows follows from the batches, so it can be
+told again by showing it the headers in order. Snapshots only shorten the story: the
+newest one that is not ahead of the log is loaded, and the batches behind it replayed.
+"""
+
+import logging
+
+from moldau.record.control import ControlType, decode_control_key, decode_end_txn_marker
+from moldau.record.header import BatchHeader, Buffer
+from moldau.record.records import decode_records
+from moldau.storage.batch_scan import iter_batches
+from moldau.storage.producer_state import CompletedTxn, ProducerStateManager
+from moldau.storage.segment_list import SegmentList
+from moldau.storage.txn_index import AbortedTxn, TransactionIndex
+
+_log = logging.getLogger(__name__)
+
+
+class TxnMarker:
+    """What a control batch that ends a transaction says."""
+
+    __slots__ = ("coordinator_epoch", "is_abort", "offset", "timestamp")
+
+    def __init__(self, offset: int, timestamp: int, is_abort: bool, coordinator_epoch: int) -> None:
+        self.offset = offset
+        self.timestamp = timestamp
+        self.is_abort = is_abort
+        self.coordinator_epoch = coordinator_epoch
+
+
+def read_marker(batch: Buffer, position: int = 0) -> TxnMarker | None:
+    """The marker in a control batch; None if it is a control batch of another kind."""
+    for record in decode_records(batch, position):
+        control_type = decode_control_key(record.key)
+        if control_type in (ControlType.ABORT, ControlType.COMMIT):
+            return TxnMarker(
+                record.offset,
+                record.timestamp,
+                control_type == ControlType.ABORT,
+                decode_end_txn_marker(record.value),
+            )
+    return None
+
+
+def replay_batch(
+    producers: ProducerStateManager,
+    header: BatchHeader,
+    data: Buffer,
+    position: int,
+    txn_index: TransactionIndex | None,
+) -> None:
+    """Let ``producers`` see a batch that is in the log.
+
+    With ``txn_index``, transactions that the batch aborts are written there.
+    """
+    if header.producer_id >= 0:
+        if not header.is_control:
+            producers.update(header, header.base_offset, header.last_offset)
+        else:
+            marker = read_marker(data, position)
+            if marker is not None:
+                completed = apply_marker(producers, header, marker)
+                if completed is not None:
+                    finish_txn(producers, completed, txn_index)
+    producers.map_end_offset = header.next_offset
+
+
+def apply_marker(
+    producers: ProducerStateManager, header: BatchHeader, marker: TxnMarker
+) -> CompletedTxn | None:
+    """The transaction that the marker ends; None if none was under way."""
+    return producers.update_marker(
+        header, marker.coordinator_epoch, marker.is_abort, marker.offset, marker.timestamp
+    )
+
+
+def finish_txn(
+    producers: ProducerStateManager, completed: CompletedTxn, txn_index: TransactionIndex | None
+) -> None:
+    """Write an aborted transaction to the index, and let the last stable offset move on."""
+    if completed.is_aborted and txn_index is not None:
+        txn_index.append(
+            AbortedTxn(
+                completed.producer_id,
+                completed.first_offset,
+                completed.last_offset,
+                producers.last_stable_offset(completed),
+            )
+        )
+    producers.complete_txn(completed)
+
+
+def rebuild_producer_state(
+    producers: ProducerStateManager,
+    segments: SegmentList,
+    log_start_offset: int,
+    log_end_offset: int,
+    now_ms: int,
+    *,
+    after_clean_shutdown: bool = False,
+) -> None:
+    """Bring ``producers`` to the state after the last batch below ``log_end_offset``.
+
+    A log that was closed cleanly and has no snapshot at all never saw a producer with
+    an id, so it is not read.
+    """
+    snapshot_at = [segment.base_offset for segment in segments][-2:]
+    if after_clean_shutdown and producers.latest_snapshot_offset < 0:
+        for offset in (*snapshot_at, log_end_offset):
+            producers.map_end_offset = offset
+            producers.take_snapshot()
+        return
+
+    producers.truncate_and_reload(log_start_offset, log_end_offset, now_ms)
+    for segment in segments.overlapping(producers.map_end_offset, log_end_offset):
+        if producers.map_end_offset >= log_end_offset:
+            break
+        start = max(segment.base_offset, producers.map_end_offset, log_start_offset)
+        producers.map_end_offset = start
+        if segment.base_offset in snapshot_at and start == segment.base_offset:
+            producers.take_snapshot()
+        found = segment.find(start)
+        if found is None:
+            continue
+        for position, header in iter_batches(segment.log, found.position, segment.size):
+            if header.base_offset >= log_end_offset:
+                break
+            data = segment.log.pread(header.size_bytes, position) if header.is_control else b""
+            replay_batch(producers, header, data, 0, None)
+    producers.map_end_offset = log_end_offset
+    producers.take_snapshot()

@@ -1,0 +1,195 @@
+"""The ``.snapshot`` files: what a partition knew of its producers at an offset.
+
+One is written at the base offset of every new segment and when a log is closed. After
+a restart the newest one is loaded and the log is read from its offset on, instead of
+from the beginning. The format is Apache Kafka's (ProducerSnapshot, version 1):
+
+    version 2   crc-32c of what follows 4   number of entries 4   entries 46 each
+
+Of the five batches that are remembered of a producer a snapshot keeps the last.
+"""
+
+import os
+from collections.abc import Collection, Iterable
+from struct import Struct, error
+from typing import Final
+
+from crc32c import crc32c
+
+from moldau.storage.disk import Disk
+from moldau.storage.producer_entry import NO_OFFSET, ProducerEntry
+
+SNAPSHOT_SUFFIX: Final = ".snapshot"
+
+_VERSION: Final = 1
+_HEAD: Final = Struct(">hI")
+_COUNT: Final = Struct(">i")
+# Producer id, epoch, last sequence, last offset, offset delta, timestamp, coordinator
+# epoch, first offset of the transaction under way.
+_ENTRY: Final = Struct(">qhiqiqiq")
+
+
+class CorruptSnapshot(Exception):  # noqa: N818
+    """The file is not a snapshot or not the one that was written; an older one will do."""
+
+
+def snapshot_path(directory: str, offset: int) -> str:
+    return os.path.join(directory, f"{offset:020d}{SNAPSHOT_SUFFIX}")
+
+
+def snapshot_offset(name: str) -> int | None:
+    """The offset in a snapshot file's name; None if it is another file's."""
+    stem, suffix = os.path.splitext(name)
+    return int(stem) if suffix == SNAPSHOT_SUFFIX and stem.isdecimal() else None
+
+
+def encode_snapshot(entries: Collection[ProducerEntry]) -> bytes:
+    parts = [_COUNT.pack(len(entries))]
+    parts += [
+        _ENTRY.pack(
+            entry.producer_id,
+            entry.epoch,
+            entry.last_sequence,
+            entry.last_offset,
+            entry.last_offset_delta,
+            entry.last_timestamp,
+            entry.coordinator_epoch,
+            entry.txn_first_offset,
+        )
+        for entry in entries
+    ]
+    body = b"".join(parts)
+    return _HEAD.pack(_VERSION, crc32c(body)) + body
+
+
+def decode_snapshot(data: bytes) -> list[ProducerEntry]:
+    """Raises CorruptSnapshot."""
+    try:
+        version, crc = _HEAD.unpack_from(data)
+        if version != _VERSION:
+            raise CorruptSnapshot(f"version {version} is unknown: want {_VERSION}")
+        body = memoryview(data)[_HEAD.size :]
+        (count,) = _COUNT.unpack_from(body)
+    except error:
+        raise CorruptSnapshot(f"{len(data)} bytes are too few for a snapshot") from None
+    if crc32c(body) != crc:
+        raise CorruptSnapshot(f"the checksum is {crc32c(body):#010x}, expected {crc:#010x}")
+    if len(body) != _COUNT.size + count * _ENTRY.size:
+        raise CorruptSnapshot(f"{len(body)} bytes do not hold {count} producers")
+    return [_decode_entry(*fields) for fields in _ENTRY.iter_unpack(body[_COUNT.size :])]
+
+
+def _decode_entry(
+    producer_id: int,
+    epoch: int,
+    last_sequence: int,
+    last_offset: int,
+    offset_delta: int,
+    timestamp: int,
+    coordinator_epoch: int,
+    txn_first_offset: int,
+) -> ProducerEntry:
+    entry = ProducerEntry(producer_id, epoch)
+    entry.coordinator_epoch = coordinator_epoch
+    entry.txn_first_offset = txn_first_offset
+    # Without an offset there was only a transaction marker in this epoch.
+    if last_offset >= 0:
+        entry.add_batch(last_sequence, last_offset, offset_delta, timestamp)
+    entry.last_timestamp = timestamp
+    return entry
+
+
+def read_snapshot(disk: Disk, path: str) -> list[ProducerEntry]:
+    """Raises CorruptSnapshot, naming the file."""
+    try:
+        return decode_snapshot(disk.read_bytes(path))
+    except CorruptSnapshot as corrupt:
+        raise CorruptSnapshot(f"{path}: {corrupt}") from None
+
+
+def write_snapshot(
+    disk: Disk, path: str, entries: Collection[ProducerEntry], sync: bool = False
+) -> None:
+    """Not atomic: a torn snapshot is found out by its checksum and costs a longer replay."""
+    file = disk.open(path, create=True)
+    try:
+        file.truncate(0)
+        file.append((encode_snapshot(entries),))
+        if sync:
+            file.fsync()
+    finally:
+        file.close()
+
+
+class SnapshotFiles:
+    """Which snapshots a partition has on disk, and which of them must go."""
+
+    __slots__ = ("_disk", "_snapshots", "directory")
+
+    def __init__(self, disk: Disk, directory: str) -> None:
+        """Touches nothing on disk."""
+        self._disk = disk
+        self.directory = directory
+        # Offsets of the snapshot files, ascending; None until somebody asks.
+        self._snapshots: list[int] | None = None
+
+    def snapshot_offsets(self) -> list[int]:
+        """Ascending."""
+        if self._snapshots is None:
+            offsets: list[int] = []
+            if self._disk.is_dir(self.directory):
+                for name in self._disk.list_dir(self.directory):
+                    offset = snapshot_offset(name)
+                    if offset is not None:
+                        offsets.append(offset)
+            self._snapshots = sorted(offsets)
+        return self._snapshots
+
+    @property
+    def latest_snapshot_offset(self) -> int:
+        """-1 if there is none."""
+        snapshots = self.snapshot_offsets()
+        return snapshots[-1] if snapshots else NO_OFFSET
+
+    @property
+    def oldest_snapshot_offset(self) -> int:
+        """-1 if there is none."""
+        snapshots = self.snapshot_offsets()
+        return snapshots[0] if snapshots else NO_OFFSET
+
+    def remove_stray_snapshots(self, segment_base_offsets: Iterable[int]) -> None:
+        """Delete snapshots that no segment begins at.
+
+        The newest of them stays if it lies behind every segment's base offset: a clean stop
+        wrote it at the end of the log.
+        """
+        bases = set(segment_base_offsets)
+        strays = [offset for offset in self.snapshot_offsets() if offset not in bases]
+        if strays and (not bases or strays[-1] >= max(bases)):
+            strays.pop()
+        for offset in strays:
+            self._delete_snapshot(offset)
+
+    def delete_snapshots_before(self, offset: int) -> None:
+        for snapshot in [s for s in self.snapshot_offsets() if s < offset]:
+            self._delete_snapshot(snapshot)
+
+    def mark_snapshot_deleted(self, offset: int) -> str | None:
+        """Rename the snapshot for removal later; None if there is none at this offset."""
+        if offset not in self.snapshot_offsets():
+            return None
+        self.snapshot_offsets().remove(offset)
+        path = snapshot_path(self.directory, offset)
+        try:
+            self._disk.rename(path, path + ".deleted")
+        except FileNotFoundError:
+            return None
+        return path + ".deleted"
+
+    def moved(self, directory: str) -> None:
+        """The partition's directory was renamed."""
+        self.directory = directory
+
+    def _delete_snapshot(self, offset: int) -> None:
+        self.snapshot_offsets().remove(offset)
+        self._disk.remove(snapshot_path(self.directory, offset), missing_ok=True)

@@ -1,0 +1,392 @@
+"""What a partition knows of the producers that write to it.
+
+An idempotent producer sends its id, its epoch and sequence numbers with every batch.
+From the last ones seen the partition tells a batch that comes again (answered with its
+first offsets, not written twice) from one that came too early or from a producer that
+was fenced (refused). Transactions build on this: a partition knows which of them are
+open, and from the markers which were aborted.
+
+State is a function of the log: it is rebuilt by reading the log from the newest usable
+snapshot on. ``check`` comes before an append and changes nothing; ``update`` comes after
+the bytes are written, so a failed append leaves no trace here.
+
+Rules this module keeps:
+
+* A producer without state may start with any sequence. Its records may have been
+  deleted by retention, and refusing it would stop a healthy producer for no gain.
+* A higher epoch starts over at sequence 0; a lower one is refused.
+* A producer that is idle for ``producer.id.expiration.ms`` is forgotten, except while
+  it has a transaction open.
+* The leader has decided for its followers: what comes by replication is not refused.
+"""
+
+import logging
+from bisect import insort
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from moldau.errors import ApiError, ErrorCode
+from moldau.ids import TopicPartition
+from moldau.record.header import CONTROL_FLAG, TRANSACTIONAL_FLAG, BatchHeader
+from moldau.storage.disk import Disk
+from moldau.storage.producer_entry import (
+    NO_EPOCH,
+    NO_OFFSET,
+    NO_SEQUENCE,
+    DuplicateBatch,
+    ProducerEntry,
+)
+from moldau.storage.producer_snapshot import (
+    CorruptSnapshot,
+    SnapshotFiles,
+    read_snapshot,
+    snapshot_path,
+    write_snapshot,
+)
+
+__all__ = [
+    "AppendOrigin",
+    "CompletedTxn",
+    "DuplicateBatch",
+    "ProducerEntry",
+    "ProducerStateManager",
+]
+
+_MAX_INT16: Final = 2**15 - 1
+_MAX_INT32: Final = 2**31 - 1
+
+_log = logging.getLogger(__name__)
+
+
+class AppendOrigin(IntEnum):
+    """Who writes, which decides how much is checked."""
+
+    REPLICATION = 0
+    COORDINATOR = 1
+    CLIENT = 2
+    RAFT_LEADER = 3
+
+
+class CompletedTxn(NamedTuple):
+    """A transaction that had data here and met its marker (at ``last_offset``)."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    is_aborted: bool
+
+
+class ProducerStateManager(SnapshotFiles):
+    """The producers of one partition, their open transactions and their snapshots."""
+
+    __slots__ = (
+        "_last_snapshot_offset",
+        "_ongoing",
+        "_producers",
+        "_unreplicated",
+        "expiration_ms",
+        "map_end_offset",
+        "topic_partition",
+    )
+
+    def __init__(
+        self, disk: Disk, directory: str, topic_partition: TopicPartition, expiration_ms: int
+    ) -> None:
+        """Empty, at offset 0; see ``truncate_and_reload``. Touches nothing on disk."""
+        super().__init__(disk, directory)
+        self.topic_partition = topic_partition
+        self.expiration_ms = expiration_ms
+        # The offset up to which the log is reflected here.
+        self.map_end_offset = 0
+        self._last_snapshot_offset = 0
+        self._producers: dict[int, ProducerEntry] = {}
+        # First offset -> producer id. In the order of offsets, because they are added so.
+        self._ongoing: dict[int, int] = {}
+        # First offset -> offset of the marker, which may be above the high watermark.
+        self._unreplicated: dict[int, int] = {}
+
+    # -- batches
+
+    def check(
+        self, header: BatchHeader, origin: AppendOrigin = AppendOrigin.CLIENT
+    ) -> DuplicateBatch | None:
+        """Whether a batch may be appended now; its earlier copy if it was appended before.
+
+        Raises:
+            ApiError: INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER or
+                INVALID_TXN_STATE.
+        """
+        entry = self._producers.get(header.producer_id)
+        # Nothing is known of a producer that is new here, nor of a batch without one (-1).
+        if entry is None:
+            return None
+        if (
+            header.base_sequence == entry.next_sequence
+            and header.producer_epoch == entry.epoch
+            and (entry.txn_first_offset < 0 or header.attributes & TRANSACTIONAL_FLAG)
+        ):
+            return None
+        return self._check_closely(entry, header, origin)
+
+    def update(self, header: BatchHeader, base_offset: int, last_offset: int) -> None:
+        """A data batch was appended at these offsets."""
+        self.map_end_offset = last_offset + 1
+        producer_id = header.producer_id
+        if producer_id < 0:
+            return
+        attributes = header.attributes
+        assert not attributes & CONTROL_FLAG, "markers go to update_marker"
+        entry = self._producers.get(producer_id)
+        if entry is None:
+            entry = self._producers[producer_id] = ProducerEntry(producer_id)
+        if entry.epoch != header.producer_epoch:
+            entry.begin_epoch(header.producer_epoch)
+        delta = last_offset - base_offset
+        last_sequence = header.base_sequence
+        if last_sequence != NO_SEQUENCE:
+            last_sequence = (last_sequence + delta) & _MAX_INT32
+        entry.add_batch(last_sequence, last_offset, delta, header.max_timestamp)
+        if attributes & TRANSACTIONAL_FLAG and entry.txn_first_offset < 0:
+            entry.txn_first_offset = base_offset
+            self._ongoing[base_offset] = producer_id
+
+    def _check_closely(
+        self, entry: ProducerEntry, header: BatchHeader, origin: AppendOrigin
+    ) -> DuplicateBatch | None:
+        if header.attributes & CONTROL_FLAG:
+            return None
+        if origin is AppendOrigin.CLIENT:
+            duplicate = entry.find_duplicate(header)
+            if duplicate is not None:
+                return duplicate
+        self._check_epoch(entry, header, header.producer_epoch < entry.epoch, origin)
+        if origin is AppendOrigin.CLIENT:
+            self._check_sequence(entry, header)
+        if entry.txn_first_offset >= 0 and not header.attributes & TRANSACTIONAL_FLAG:
+            message = (
+                f"{self._who(header)} wrote outside of a transaction while its transaction from "
+                f"offset {entry.txn_first_offset} is open"
+            )
+            raise ApiError(ErrorCode.INVALID_TXN_STATE, message)
+        return None
+
+    def _check_epoch(
+        self, entry: ProducerEntry, header: BatchHeader, is_stale: bool, origin: AppendOrigin
+    ) -> None:
+        if not is_stale:
+            return
+        message = (
+            f"{self._who(header)} has epoch {header.producer_epoch}, "
+            f"but epoch {entry.epoch} has been seen"
+        )
+        if origin is not AppendOrigin.REPLICATION:
+            raise ApiError(ErrorCode.INVALID_PRODUCER_EPOCH, message)
+        _log.warning("%s (replicated all the same)", message)
+
+    def _check_sequence(self, entry: ProducerEntry, header: BatchHeader) -> None:
+        sequence = header.base_sequence
+        if header.producer_epoch != entry.epoch:
+            if sequence == 0 or entry.epoch == NO_EPOCH:
+                return
+            expected = f"0, as epoch {header.producer_epoch} follows {entry.epoch}"
+        elif sequence != entry.next_sequence:
+            expected = f"{entry.next_sequence} after {entry.last_sequence}"
+        else:
+            return
+        message = f"{self._who(header)} sent sequence {sequence}: expected {expected}"
+        raise ApiError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, message)
+
+    def _who(self, header: BatchHeader) -> str:
+        return (
+            f"producer {header.producer_id} at offset {self.map_end_offset} "
+            f"of {self.topic_partition}"
+        )
+
+    # -- transactions
+
+    def check_marker(
+        self,
+        header: BatchHeader,
+        coordinator_epoch: int,
+        transaction_version: int = 0,
+        origin: AppendOrigin = AppendOrigin.COORDINATOR,
+    ) -> None:
+        """Whether a commit or abort marker may be appended.
+
+        From transaction version 2 on the coordinator raises the epoch before it writes the
+        marker (KIP-890), so a marker of the present epoch belongs to the transaction before.
+        It is let through if no transaction is open: then the same marker was sent again.
+
+        Raises:
+            ApiError: INVALID_PRODUCER_EPOCH or TRANSACTION_COORDINATOR_FENCED.
+        """
+        entry = self._producers.get(header.producer_id)
+        if entry is None:
+            return
+        epoch = header.producer_epoch
+        is_stale = epoch < entry.epoch
+        if transaction_version >= 2 and epoch == entry.epoch:
+            is_stale = entry.txn_first_offset >= 0 and epoch != _MAX_INT16
+        self._check_epoch(entry, header, is_stale, origin)
+        if coordinator_epoch < entry.coordinator_epoch:
+            message = (
+                f"a coordinator with epoch {coordinator_epoch} ends a transaction of "
+                f"{self._who(header)}, but coordinator epoch {entry.coordinator_epoch} was seen"
+            )
+            if origin is not AppendOrigin.REPLICATION:
+                raise ApiError(ErrorCode.TRANSACTION_COORDINATOR_FENCED, message)
+            _log.info("%s (replicated all the same)", message)
+
+    def update_marker(
+        self,
+        header: BatchHeader,
+        coordinator_epoch: int,
+        is_abort: bool,
+        offset: int,
+        timestamp: int,
+    ) -> CompletedTxn | None:
+        """A marker was appended at ``offset``; says which transaction it ends, if any.
+
+        The caller notes an aborted one in the transaction index, with
+        ``last_stable_offset``, and then calls ``complete_txn``.
+        """
+        self.map_end_offset = offset + 1
+        producer_id = header.producer_id
+        entry = self._producers.get(producer_id)
+        if entry is None:
+            entry = self._producers[producer_id] = ProducerEntry(producer_id)
+        first_offset = entry.txn_first_offset
+        entry.begin_epoch(header.producer_epoch)
+        entry.coordinator_epoch = coordinator_epoch
+        entry.last_timestamp = timestamp
+        entry.txn_first_offset = NO_OFFSET
+        # A marker without data moves no stable offset and needs no place in the index.
+        if first_offset < 0:
+            return None
+        return CompletedTxn(producer_id, first_offset, offset, is_abort)
+
+    def last_stable_offset(self, txn: CompletedTxn) -> int:
+        """The last stable offset once ``txn`` is complete and replicated."""
+        for first_offset, producer_id in self._ongoing.items():
+            if producer_id != txn.producer_id:
+                return first_offset
+        return txn.last_offset + 1
+
+    def complete_txn(self, txn: CompletedTxn) -> None:
+        """The transaction is decided; it stays unstable until its marker is replicated."""
+        del self._ongoing[txn.first_offset]
+        self._unreplicated[txn.first_offset] = txn.last_offset
+
+    @property
+    def first_unstable_offset(self) -> int:
+        """Where the first transaction begins that is open or not fully replicated; -1 if none."""
+        undecided = self.first_undecided_offset
+        if not self._unreplicated:
+            return undecided
+        unreplicated = min(self._unreplicated)
+        return unreplicated if undecided < 0 else min(undecided, unreplicated)
+
+    @property
+    def first_undecided_offset(self) -> int:
+        """Where the first open transaction begins; -1 if there is none."""
+        return next(iter(self._ongoing)) if self._ongoing else NO_OFFSET
+
+    def has_ongoing_transaction(self, producer_id: int, producer_epoch: int) -> bool:
+        entry = self._producers.get(producer_id)
+        return entry is not None and entry.epoch == producer_epoch and entry.txn_first_offset >= 0
+
+    def on_high_watermark(self, high_watermark: int) -> None:
+        """Everything below is replicated, markers too."""
+        if self._unreplicated:
+            done = [first for first, last in self._unreplicated.items() if last < high_watermark]
+            for first_offset in done:
+                del self._unreplicated[first_offset]
+
+    # -- upkeep
+
+    def active_producers(self) -> list[ProducerEntry]:
+        """For DescribeProducers; in the order in which they came."""
+        return list(self._producers.values())
+
+    def entry(self, producer_id: int) -> ProducerEntry | None:
+        return self._producers.get(producer_id)
+
+    def expire(self, now_ms: int) -> int:
+        """Forget producers that were idle for too long; returns how many."""
+        if not self._producers:
+            return 0
+        expired = [pid for pid, entry in self._producers.items() if self._expired(entry, now_ms)]
+        for producer_id in expired:
+            del self._producers[producer_id]
+        return len(expired)
+
+    def on_log_start_offset(self, log_start_offset: int) -> None:
+        """Records below were deleted. Producers are kept; only offsets catch up."""
+        self.on_high_watermark(log_start_offset)
+        self.map_end_offset = max(self.map_end_offset, log_start_offset)
+        latest = self.latest_snapshot_offset
+        self._last_snapshot_offset = latest if latest >= 0 else log_start_offset
+
+    def truncate_and_reload(self, log_start_offset: int, log_end_offset: int, now_ms: int) -> None:
+        """Go back to the newest snapshot that fits the log between these offsets.
+
+        Snapshots outside are deleted, damaged ones too. Afterwards the caller reads the log
+        from ``map_end_offset`` on and calls ``update`` for what is there.
+        """
+        for offset in list(self.snapshot_offsets()):
+            if offset > log_end_offset or offset <= log_start_offset:
+                self._delete_snapshot(offset)
+        if log_end_offset == self.map_end_offset:
+            self.on_log_start_offset(log_start_offset)
+            return
+        self._clear()
+        self._load_newest_snapshot(log_start_offset, now_ms)
+
+    def truncate_fully_and_start_at(self, offset: int) -> None:
+        """The log is empty now and begins at ``offset``."""
+        self._clear()
+        for snapshot in list(self.snapshot_offsets()):
+            self._delete_snapshot(snapshot)
+        self._last_snapshot_offset = 0
+        self.map_end_offset = offset
+
+    def _clear(self) -> None:
+        self._producers.clear()
+        self._ongoing.clear()
+        self._unreplicated.clear()
+
+    def _load_newest_snapshot(self, log_start_offset: int, now_ms: int) -> None:
+        while self.latest_snapshot_offset >= 0:
+            offset = self.latest_snapshot_offset
+            try:
+                entries = read_snapshot(self._disk, snapshot_path(self.directory, offset))
+            except CorruptSnapshot as error:
+                _log.warning("deleting a damaged producer snapshot: %s", error)
+                self._delete_snapshot(offset)
+                continue
+            for entry in entries:
+                if not self._expired(entry, now_ms):
+                    self._producers[entry.producer_id] = entry
+            open_txns = [e for e in self._producers.values() if e.txn_first_offset >= 0]
+            for entry in sorted(open_txns, key=lambda e: e.txn_first_offset):
+                self._ongoing[entry.txn_first_offset] = entry.producer_id
+            self._last_snapshot_offset = self.map_end_offset = offset
+            return
+        self._last_snapshot_offset = self.map_end_offset = log_start_offset
+
+    def _expired(self, entry: ProducerEntry, now_ms: int) -> bool:
+        return entry.txn_first_offset < 0 and now_ms - entry.last_timestamp >= self.expiration_ms
+
+    # -- snapshots
+
+    def take_snapshot(self, sync: bool = False) -> str | None:
+        """Write what is known now, unless it was written already; returns the path."""
+        offset = self.map_end_offset
+        if offset <= self._last_snapshot_offset:
+            return None
+        path = snapshot_path(self.directory, offset)
+        write_snapshot(self._disk, path, self._producers.values(), sync)
+        if offset not in self.snapshot_offsets():
+            insort(self.snapshot_offsets(), offset)
+        self._last_snapshot_offset = offset
+        return path

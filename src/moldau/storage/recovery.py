@@ -1,0 +1,266 @@
+"""Opening a partition's directory, whatever the last stop left in it.
+
+After a clean stop there is nothing to find out: the segments are as they were closed,
+and only the headers behind the last index entry are read to learn the end offset.
+
+After a crash the directory may hold a torn last write, indexes that lag behind or ran
+ahead, and files of deletions and cleanings that were under way. Everything from the
+recovery point on is then read and checked, cut at the first batch that is not whole,
+and all that can be derived from batches (indexes, leader epochs, producers) is derived
+anew.
+
+Rules this module keeps:
+
+* What was flushed is kept. What is kept is a prefix of what was written: at the first
+  gap or bad batch, everything behind it goes, later segments included.
+* Recovery can itself be interrupted at any point and begun again.
+"""
+
+import logging
+from typing import Final
+
+from moldau.config.topic import LogConfig
+from moldau.ids import NO_UUID, TopicPartition
+from moldau.record.header import BatchHeader
+from moldau.storage.batch_scan import CorruptSegment
+from moldau.storage.checkpoint import (
+    LEADER_EPOCH_CHECKPOINT,
+    PARTITION_METADATA,
+    CorruptCheckpoint,
+    read_partition_metadata,
+)
+from moldau.storage.disk import Disk
+from moldau.storage.leader_epochs import LeaderEpochCache
+from moldau.storage.leftovers import clear_leftovers
+from moldau.storage.log_context import LogContext
+from moldau.storage.offset_index import CorruptIndex
+from moldau.storage.partition_log import PartitionLog
+from moldau.storage.producer_replay import rebuild_producer_state, replay_batch
+from moldau.storage.producer_state import ProducerStateManager
+from moldau.storage.segment import (
+    INDEX_SUFFIX,
+    LOG_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TXN_INDEX_SUFFIX,
+    Segment,
+)
+from moldau.storage.segment_list import SegmentList
+from moldau.storage.segment_recovery import recover_segment
+
+_INDEX_SUFFIXES: Final = (INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX)
+
+_log = logging.getLogger(__name__)
+
+
+def open_log(
+    context: LogContext,
+    directory: str,
+    topic_partition: TopicPartition,
+    config: LogConfig,
+    *,
+    clean_shutdown: bool,
+    recovery_point: int = 0,
+    log_start_offset: int = 0,
+) -> PartitionLog:
+    """The log in ``directory``, which is created if it is missing.
+
+    ``recovery_point`` and ``log_start_offset`` are what the checkpoints say; zero is
+    always right, if slow.
+
+    Raises:
+        OSError: the disk fails.
+    """
+    context.disk.make_dirs(directory)
+    loader = _Loader(context, directory, topic_partition, config, recovery_point, log_start_offset)
+    return loader.load(clean_shutdown)
+
+
+class _Loader:
+    """The steps of opening one log, in the order in which they are written here."""
+
+    def __init__(
+        self,
+        context: LogContext,
+        directory: str,
+        topic_partition: TopicPartition,
+        config: LogConfig,
+        recovery_point: int,
+        log_start_offset: int,
+    ) -> None:
+        self.context = context
+        self.disk: Disk = context.disk
+        self.directory = directory
+        self.topic_partition = topic_partition
+        self.config = config
+        self.recovery_point = recovery_point
+        self.log_start_offset = log_start_offset
+        self.now_ms = context.clock.now_ms()
+        self.segments: list[Segment] = []
+        self.leader_epochs = self._read_leader_epochs()
+        self.producers = ProducerStateManager(
+            self.disk, directory, topic_partition, context.producer_expiration_ms
+        )
+
+    def load(self, clean_shutdown: bool) -> PartitionLog:
+        clear_leftovers(self.disk, self.directory, self.config, self.now_ms)
+        self._open_segments(is_trusted=clean_shutdown)
+        if not clean_shutdown:
+            self._recover_unflushed()
+        log_end_offset = self._find_end()
+        if clean_shutdown:
+            self.recovery_point = log_end_offset
+
+        log_start_offset = max(self.log_start_offset, self.segments[0].base_offset)
+        self.leader_epochs.truncate_from_end(log_end_offset)
+        self.leader_epochs.truncate_from_start(log_start_offset)
+        self.producers.remove_stray_snapshots(segment.base_offset for segment in self.segments)
+        segments = SegmentList(self.segments)
+        rebuild_producer_state(
+            self.producers,
+            segments,
+            log_start_offset,
+            log_end_offset,
+            self.now_ms,
+            after_clean_shutdown=clean_shutdown,
+        )
+        return PartitionLog(
+            self.context,
+            self.topic_partition,
+            self.directory,
+            self.config,
+            segments,
+            self.leader_epochs,
+            self.producers,
+            log_start_offset=log_start_offset,
+            log_end_offset=log_end_offset,
+            recovery_point=min(self.recovery_point, log_end_offset),
+            topic_id=self._read_topic_id(),
+        )
+
+    def _read_leader_epochs(self) -> LeaderEpochCache:
+        path = f"{self.directory}/{LEADER_EPOCH_CHECKPOINT}"
+        try:
+            return LeaderEpochCache(self.disk, path)
+        except CorruptCheckpoint as error:
+            _log.warning("%s. Removing it: the epochs are read again from every batch", error)
+            self.disk.remove(path)
+            self.recovery_point = 0
+            return LeaderEpochCache(self.disk, path)
+
+    def _read_topic_id(self) -> bytes:
+        """NO_UUID if nothing says; the metadata of the cluster will, and it is written anew."""
+        try:
+            return read_partition_metadata(self.disk, self.directory) or NO_UUID
+        except CorruptCheckpoint as error:
+            # Written when the partition was made, but not flushed: a power cut may tear it.
+            _log.warning("%s. Removing it: the cluster's metadata has the topic id", error)
+            self.disk.remove(f"{self.directory}/{PARTITION_METADATA}")
+            return NO_UUID
+
+    def _open_segments(self, *, is_trusted: bool) -> None:
+        """Open what is there; rebuild indexes that are missing or visibly damaged."""
+        names = self.disk.list_dir(self.directory)
+        logs = {name.removesuffix(LOG_SUFFIX) for name in names if name.endswith(LOG_SUFFIX)}
+        for name in names:
+            stem, _, suffix = name.partition(".")
+            if f".{suffix}" in _INDEX_SUFFIXES and stem not in logs:
+                _log.warning("Removing %s/%s: it has no .log file", self.directory, name)
+                self.disk.remove(f"{self.directory}/{name}")
+        for stem in sorted(logs):
+            if not stem.isdigit():
+                continue
+            segment = Segment(self.disk, self.directory, int(stem), self.config, self.now_ms)
+            self.segments.append(segment)
+        first_unflushed = self._first_unflushed()
+        for number, segment in enumerate(self.segments):
+            # The others are recovered in any case.
+            if is_trusted or number < first_unflushed:
+                self._check_indexes(segment, number)
+
+    def _check_indexes(self, segment: Segment, number: int) -> None:
+        try:
+            segment.check_indexes()
+        except (CorruptIndex, FileNotFoundError) as error:
+            _log.warning("Rebuilding the indexes of %s: %s", segment.log.path, error)
+            self._recover(segment, number)
+
+    def _first_unflushed(self) -> int:
+        """The first segment that may hold something behind the recovery point."""
+        first = 0
+        for number, segment in enumerate(self.segments):
+            if segment.base_offset <= self.recovery_point:
+                first = number
+        return first
+
+    def _recover_unflushed(self) -> None:
+        """Check every batch behind the recovery point; drop all behind the first bad one."""
+        expected: int | None = None
+        for number in range(self._first_unflushed(), len(self.segments)):
+            segment = self.segments[number]
+            if expected is not None and self._is_gap(expected, segment.base_offset):
+                self._drop_segments(number, f"offset {expected} is missing before it")
+                return
+            cut = self._recover(segment, number)
+            if cut > 0:
+                self._drop_segments(number + 1, f"{segment.log.path} was cut")
+                return
+            expected = segment.next_offset()
+
+    def _is_gap(self, expected: int, base_offset: int) -> bool:
+        # The cleaner leaves gaps. Elsewhere a segment goes on where the last one ended,
+        # unless what was at its end never reached the device.
+        return base_offset > expected and not self.config.is_compacted
+
+    def _recover(self, segment: Segment, number: int) -> int:
+        """Recover one segment; returns how many bytes were cut."""
+        # The transaction index needs to know which transactions were open before.
+        if number > 0:
+            rebuild_producer_state(
+                self.producers,
+                SegmentList(self.segments[:number]),
+                self.log_start_offset,
+                segment.base_offset,
+                self.now_ms,
+            )
+        else:
+            self.producers.truncate_and_reload(
+                self.log_start_offset, segment.base_offset, self.now_ms
+            )
+        leader_epochs = self.leader_epochs
+
+        def on_batch(header: BatchHeader, data: bytes, position: int) -> None:
+            if header.partition_leader_epoch > leader_epochs.latest_epoch:
+                leader_epochs.assign(header.partition_leader_epoch, header.base_offset)
+            replay_batch(self.producers, header, data, position, segment.txn_index)
+
+        return recover_segment(segment, on_batch)
+
+    def _drop_segments(self, first: int, reason: str) -> None:
+        for segment in self.segments[first:]:
+            _log.warning("Removing %s: %s", segment.log.path, reason)
+            segment.remove_files()
+        del self.segments[first:]
+
+    def _find_end(self) -> int:
+        """The log end offset; there is at least one segment afterwards."""
+        if self.segments:
+            log_end_offset = self._next_offset_of_last()
+            if log_end_offset >= self.log_start_offset:
+                return log_end_offset
+            self._drop_segments(
+                0, f"the log ends at {log_end_offset}, before its start {self.log_start_offset}"
+            )
+            self.leader_epochs.clear()
+            self.producers.truncate_fully_and_start_at(self.log_start_offset)
+        segment = self.context.new_segment(self.directory, self.log_start_offset, self.config)
+        self.segments.append(segment)
+        return segment.base_offset
+
+    def _next_offset_of_last(self) -> int:
+        segment = self.segments[-1]
+        try:
+            return segment.next_offset()
+        except CorruptSegment as error:
+            _log.error("The log was closed cleanly, but it is damaged: %s", error)
+            self._recover(segment, len(self.segments) - 1)
+            return segment.next_offset()

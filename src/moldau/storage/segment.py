@@ -1,0 +1,476 @@
+"""One segment of a partition: a ``.log`` file of batches and the indexes beside it.
+
+Batches are only ever added at the end, so a segment is described by a few numbers:
+where it begins (its base offset, which is also its name), how long it is, and the
+largest timestamp in it. The offset index has an entry about every
+``index.interval.bytes``; what lies between two entries is found by walking headers.
+
+Rules this module keeps:
+
+* The bytes are written before anything that points to them: a failed append leaves
+  sizes, indexes and timestamps as they were.
+* Indexes follow from the ``.log`` file. They may be lost or wrong after a crash and
+  are rebuilt then (``segment_recovery``); nothing depends on them being flushed.
+* Bytes this process neither wrote nor checked are checked (CRC) before they are
+  first handed to a reader. Damage in the middle of a file is therefore an error that
+  names the place, never an answer.
+"""
+
+import logging
+from collections.abc import Sequence
+from typing import Final
+
+from moldau.config.topic import LogConfig
+from moldau.record.header import BatchHeader, Buffer
+from moldau.storage.batch_scan import (
+    BatchPosition,
+    CorruptSegment,
+    find_batch,
+    find_valid_batch_after,
+    iter_batches,
+    iter_valid_batches,
+)
+from moldau.storage.disk import Disk
+from moldau.storage.offset_index import CorruptIndex, OffsetIndex
+from moldau.storage.time_index import TimeIndex
+from moldau.storage.txn_index import TransactionIndex
+
+LOG_SUFFIX: Final = ".log"
+INDEX_SUFFIX: Final = ".index"
+TIME_INDEX_SUFFIX: Final = ".timeindex"
+TXN_INDEX_SUFFIX: Final = ".txnindex"
+DELETED_SUFFIX: Final = ".deleted"
+
+# Offsets in a segment are kept relative to its base offset in 31 bits.
+MAX_RELATIVE_OFFSET: Final = 0x7FFFFFFF
+
+_UNKNOWN: Final = -2
+
+_log = logging.getLogger(__name__)
+
+
+def segment_path(directory: str, base_offset: int, suffix: str) -> str:
+    """The path of one of the files of the segment that begins at ``base_offset``."""
+    return f"{directory}/{base_offset:020d}{suffix}"
+
+
+class Segment:
+    """An open segment. Its files need not be: the disk opens them when they are used."""
+
+    __slots__ = (
+        "_bytes_since_index_entry",
+        "_disk",
+        "_first_timestamp",
+        "_index_interval_bytes",
+        "_max_index_bytes",
+        "_max_timestamp",
+        "_offset_of_max_timestamp",
+        "_reported_position",
+        "_trusted_from",
+        "_verified_from",
+        "_verified_offset",
+        "_verified_to",
+        "base_offset",
+        "created_ms",
+        "is_index_full",
+        "log",
+        "offset_index",
+        "roll_jitter_ms",
+        "size",
+        "time_index",
+        "txn_index",
+    )
+
+    def __init__(
+        self,
+        disk: Disk,
+        directory: str,
+        base_offset: int,
+        config: LogConfig,
+        now_ms: int,
+        *,
+        create: bool = False,
+        roll_jitter_ms: int = 0,
+        file_suffix: str = "",
+    ) -> None:
+        """Open the segment's files; with ``create`` make new, empty ones."""
+        prefix = f"{directory}/{base_offset:020d}"
+        self._disk = disk
+        self.base_offset = base_offset
+        self.created_ms = now_ms
+        self.roll_jitter_ms = roll_jitter_ms
+        self._index_interval_bytes = config.index_interval_bytes
+        self._max_index_bytes = config.segment_index_bytes
+        self.log = disk.open(prefix + LOG_SUFFIX + file_suffix, create=create)
+        self.offset_index = OffsetIndex(disk, prefix + INDEX_SUFFIX + file_suffix, base_offset)
+        self.time_index = TimeIndex(disk, prefix + TIME_INDEX_SUFFIX + file_suffix, base_offset)
+        self.txn_index = TransactionIndex(
+            disk, prefix + TXN_INDEX_SUFFIX + file_suffix, base_offset
+        )
+        self.size = self.log.size
+        self.is_index_full = False
+        self._bytes_since_index_entry = 0
+        self._first_timestamp = _UNKNOWN
+        self._max_timestamp = _UNKNOWN
+        self._offset_of_max_timestamp = base_offset
+        self._trusted_from = self.size
+        self._verified_from = 0
+        self._verified_offset = base_offset
+        self._verified_to = 0
+        self._reported_position = -1
+        if create:
+            self._max_timestamp = -1
+            self.offset_index.create()
+            self.time_index.create()
+            if config.preallocate:
+                self.log.preallocate(config.segment_bytes)
+
+    def __repr__(self) -> str:
+        return f"Segment({self.log.path}, {self.size} bytes)"
+
+    # -- appending --
+
+    def append(
+        self, parts: Sequence[Buffer], last_offset: int, max_timestamp: int, size_bytes: int
+    ) -> None:
+        """Write one batch, given in parts, at the end.
+
+        Raises OSError, with the segment as it was, if the disk does not take it.
+        """
+        position = self.log.append(parts)
+        try:
+            self._note_batch(position, last_offset, max_timestamp)
+        except OSError:
+            self._take_back(position, last_offset)
+            raise
+        if position == 0:
+            self._first_timestamp = max_timestamp
+        self._bytes_since_index_entry += size_bytes
+        self.size = position + size_bytes
+
+    def append_batches(self, data: Buffer, headers: Sequence[BatchHeader]) -> None:
+        """Write consecutive batches, whose headers are ``headers``, in one go."""
+        start = position = self.log.append((data,))
+        try:
+            for header in headers:
+                self._note_batch(position, header.last_offset, header.max_timestamp)
+                self._bytes_since_index_entry += header.size_bytes
+                position += header.size_bytes
+        except OSError:
+            self._take_back(start, headers[0].last_offset)
+            raise
+        if start == 0:
+            self._first_timestamp = headers[0].max_timestamp
+        self.size = position
+
+    def _take_back(self, position: int, last_offset: int) -> None:
+        """An index could not be written (a full disk): the batch must not stay either."""
+        self.log.truncate(position)
+        self.offset_index.truncate_to(last_offset)
+        self.time_index.truncate_to(last_offset)
+        self._find_largest_timestamp()
+
+    def _note_batch(self, position: int, last_offset: int, max_timestamp: int) -> None:
+        """Keep the largest timestamp, and an index entry every so many bytes."""
+        if self._max_timestamp == _UNKNOWN:
+            self._load_max_timestamp()
+        if max_timestamp > self._max_timestamp:
+            self._max_timestamp = max_timestamp
+            self._offset_of_max_timestamp = last_offset
+        if self._bytes_since_index_entry > self._index_interval_bytes:
+            self.offset_index.append(last_offset, position)
+            self.time_index.maybe_append(self._max_timestamp, self._offset_of_max_timestamp)
+            self._bytes_since_index_entry = 0
+            self.is_index_full = self._indexes_are_full()
+
+    def _indexes_are_full(self) -> bool:
+        return self.offset_index.is_full(self._max_index_bytes) or self.time_index.is_full(
+            self._max_index_bytes
+        )
+
+    def should_roll(
+        self,
+        size_bytes: int,
+        max_timestamp: int,
+        last_offset: int,
+        now_ms: int,
+        segment_bytes: int,
+        segment_ms: int,
+    ) -> bool:
+        """Whether a batch belongs into a new segment.
+
+        Time counts from the first batch to the new one, by the batches' own timestamps,
+        so that replicas and replays roll alike; the wall clock only counts where the
+        first batch has no timestamp.
+        """
+        size = self.size
+        if size + size_bytes > segment_bytes or self.is_index_full:
+            return True
+        if last_offset - self.base_offset > MAX_RELATIVE_OFFSET:
+            return True
+        if size == 0:
+            return False
+        first = self._first_timestamp
+        if first == _UNKNOWN:
+            first = self._load_first_timestamp()
+        waited_ms = max_timestamp - first if first >= 0 else now_ms - self.created_ms
+        return waited_ms > segment_ms - self.roll_jitter_ms
+
+    def become_inactive(self) -> None:
+        """The last word of a segment that takes no more appends.
+
+        Its largest timestamp goes into the time index: retention goes by it.
+        """
+        self._write_largest_timestamp()
+        self.offset_index.write()
+        self.time_index.write()
+
+    def _write_largest_timestamp(self) -> None:
+        if self._max_timestamp >= 0:
+            self.time_index.maybe_append(self._max_timestamp, self._offset_of_max_timestamp)
+
+    # -- looking up --
+
+    def find(self, offset: int, from_position: int = 0) -> BatchPosition | None:
+        """The first batch that ends at or after ``offset``; None if there is none here.
+
+        ``from_position`` is a batch boundary known to be at or before it.
+        """
+        if offset > self.base_offset:
+            from_position = max(from_position, self.offset_index.lookup(offset)[1])
+        try:
+            return find_batch(self.log, offset, from_position, self.size)
+        except CorruptSegment as error:
+            self._report_damage(error)
+            raise
+
+    def verify(self, start: int, end: int) -> int:
+        """How far readers may read from the batch boundary ``start`` towards ``end``.
+
+        Bytes this process wrote, and bytes seen good before, cost nothing. The answer is
+        short of ``end`` only if a bad batch stands between; it is then logged once.
+
+        Raises:
+            CorruptSegment: the batch at ``start`` itself is bad.
+        """
+        if start >= self._trusted_from:
+            return end
+        if self._verified_from <= start <= self._verified_to:
+            if end <= self._verified_to or self._verified_to == self._trusted_from:
+                return end
+            resume = self._verified_to
+        else:
+            resume = self._verified_from = self._verified_to = start
+            self._verified_offset = self.base_offset
+        try:
+            for position, header, _, _ in iter_valid_batches(
+                self.log, resume, self._trusted_from, self._verified_offset
+            ):
+                self._verified_to = position + header.size_bytes
+                self._verified_offset = header.next_offset
+                if self._verified_to >= end:
+                    break
+        except CorruptSegment as error:
+            if self._verified_to <= start:
+                self._report_damage(error)
+                raise
+            return min(end, self._verified_to)
+        return end
+
+    def check_indexes(self) -> None:
+        """Look for obvious damage of the indexes, at the price of a few small reads.
+
+        Raises:
+            CorruptIndex: they must be rebuilt.
+            FileNotFoundError: one of them is missing.
+        """
+        for index in (self.offset_index, self.time_index):
+            if self._disk.size(index.path):
+                index.sanity_check()
+        self.txn_index.sanity_check()
+        if self.offset_index.entries:
+            _, position = self.offset_index.lookup(self.base_offset + MAX_RELATIVE_OFFSET)
+            if position >= self.size:
+                raise CorruptIndex(
+                    f"{self.offset_index.path} points to {position}, behind the {self.size} bytes "
+                    "of its segment"
+                )
+        self.release_memory()
+
+    def _report_damage(self, error: CorruptSegment) -> None:
+        """Say once, for an operator, where the bytes are bad and what lies behind them."""
+        if self._reported_position == error.position:
+            return
+        self._reported_position = error.position
+        following = find_valid_batch_after(self.log, error.position, self.size, self.base_offset)
+        if following is None:
+            behind = "no valid batch follows in this segment"
+        else:
+            behind = (
+                f"valid batches follow from offset {following.base_offset} "
+                f"at position {following.position}"
+            )
+        _log.error("%s; %s", error, behind)
+
+    def next_offset(self) -> int:
+        """One after the last offset in the segment; its base offset when it is empty."""
+        next_offset = self.base_offset
+        if self.size == 0:
+            return next_offset
+        _, position = self.offset_index.lookup(next_offset + MAX_RELATIVE_OFFSET)
+        for _, header in iter_batches(self.log, position, self.size):
+            next_offset = header.next_offset
+        return next_offset
+
+    @property
+    def max_timestamp(self) -> int:
+        """The largest timestamp of a batch; -1 if there is none."""
+        if self._max_timestamp == _UNKNOWN:
+            self._load_max_timestamp()
+        return self._max_timestamp
+
+    @property
+    def offset_of_max_timestamp(self) -> int:
+        """The last offset of the first batch that has the largest timestamp."""
+        if self._max_timestamp == _UNKNOWN:
+            self._load_max_timestamp()
+        return self._offset_of_max_timestamp
+
+    @property
+    def largest_timestamp(self) -> int:
+        """What retention goes by: the largest timestamp, or when the file was last written."""
+        largest = self.max_timestamp
+        return largest if largest >= 0 else self._disk.modified_ms(self.log.path)
+
+    def _load_max_timestamp(self) -> None:
+        self._max_timestamp, self._offset_of_max_timestamp = self.time_index.last_entry
+
+    @property
+    def first_timestamp(self) -> int:
+        """The timestamp of the first batch; -1 if it has none or the segment is empty."""
+        if self._first_timestamp == _UNKNOWN:
+            return self._load_first_timestamp()
+        return self._first_timestamp
+
+    def _load_first_timestamp(self) -> int:
+        for _, header in iter_batches(self.log, 0, self.size):
+            self._first_timestamp = header.max_timestamp
+            return self._first_timestamp
+        return -1
+
+    # -- changing --
+
+    def begin_rebuild(self) -> None:
+        """Forget the indexes: every batch that is good comes through ``rebuild_with``."""
+        self.offset_index.reset()
+        self.time_index.reset()
+        self.txn_index.reset()
+        self._bytes_since_index_entry = 0
+        self._max_timestamp = -1
+        self._offset_of_max_timestamp = self.base_offset
+        self._first_timestamp = _UNKNOWN
+        self.is_index_full = False
+
+    def rebuild_with(self, position: int, header: BatchHeader) -> None:
+        """The next batch, which lies at ``position``."""
+        self._note_batch(position, header.last_offset, header.max_timestamp)
+        self._bytes_since_index_entry += header.size_bytes
+
+    def end_rebuild(self, valid_bytes: int) -> int:
+        """The batches end here; what follows is cut off. Returns how many bytes that is."""
+        cut = self.size - valid_bytes
+        if cut > 0:
+            self.log.truncate(valid_bytes)
+            self.size = valid_bytes
+        self._trusted_from = 0
+        self.become_inactive()
+        return cut
+
+    def truncate_to(self, offset: int, now_ms: int) -> int:
+        """Drop every batch that reaches ``offset``; returns how many bytes went."""
+        found = self.find(offset)
+        self.offset_index.truncate_to(offset)
+        self.time_index.truncate_to(offset)
+        self.txn_index.truncate_to(offset)
+        cut = 0
+        if found is not None:
+            cut = self.size - found.position
+            self.log.truncate(found.position)
+            self.size = found.position
+            self._trusted_from = min(self._trusted_from, self.size)
+            self._verified_from = self._verified_to = 0
+            self._verified_offset = self.base_offset
+        if self.size == 0:
+            self.created_ms = now_ms
+            self._first_timestamp = _UNKNOWN
+        self._bytes_since_index_entry = 0
+        self.is_index_full = False
+        self._find_largest_timestamp()
+        return cut
+
+    def _find_largest_timestamp(self) -> None:
+        """From the last time index entry on, look at every batch."""
+        self._load_max_timestamp()
+        _, position = self.offset_index.lookup(self._offset_of_max_timestamp)
+        for _, header in iter_batches(self.log, position, self.size):
+            if header.max_timestamp > self._max_timestamp:
+                self._max_timestamp = header.max_timestamp
+                self._offset_of_max_timestamp = header.last_offset
+
+    # -- files --
+
+    def flush_log(self) -> None:
+        """Make the batches durable. Safe in another thread while appends go on.
+
+        The indexes of the segment that holds the recovery point are rebuilt after a
+        crash whatever they say, so only ``flush`` of a finished segment cares for them.
+        """
+        self.log.fsync()
+
+    def flush(self) -> None:
+        """Make a finished segment durable, indexes and all."""
+        self.log.fsync()
+        self.offset_index.flush()
+        self.time_index.flush()
+        self.txn_index.flush()
+
+    def close(self) -> None:
+        """Write what is still in memory and let go of the files.
+
+        Indexes that were in use become durable: after a clean stop they are believed.
+        """
+        self._write_largest_timestamp()
+        self.offset_index.flush()
+        self.time_index.flush()
+        self.offset_index.close()
+        self.time_index.close()
+        self.txn_index.close()
+        self.log.close()
+
+    def release_memory(self) -> None:
+        """Drop what can be read again from the index files."""
+        self.offset_index.release()
+        self.time_index.release()
+
+    def moved(self, directory: str) -> None:
+        """The directory was renamed to ``directory``."""
+        prefix = f"{directory}/{self.base_offset:020d}"
+        self.log.moved(prefix + LOG_SUFFIX)
+        self.offset_index.moved(prefix + INDEX_SUFFIX)
+        self.time_index.moved(prefix + TIME_INDEX_SUFFIX)
+        self.txn_index.moved(prefix + TXN_INDEX_SUFFIX)
+
+    def mark_deleted(self) -> None:
+        """Rename the files out of the way; readers that hold a region keep reading."""
+        self.log.rename(self.log.path + DELETED_SUFFIX)
+        self.offset_index.rename(self.offset_index.path + DELETED_SUFFIX)
+        self.time_index.rename(self.time_index.path + DELETED_SUFFIX)
+        self.txn_index.rename(self.txn_index.path + DELETED_SUFFIX)
+
+    def remove_files(self) -> None:
+        """Delete the files; missing ones are fine."""
+        self.log.close()
+        self._disk.remove(self.log.path, missing_ok=True)
+        self.offset_index.remove()
+        self.time_index.remove()
+        self.txn_index.remove()

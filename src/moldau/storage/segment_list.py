@@ -1,0 +1,128 @@
+"""The segments of one partition, in order of their base offsets.
+
+There is always at least one; the last takes the appends and is called active. A
+segment that leaves the list keeps its files under the suffix ``.deleted`` for
+``file.delete.delay.ms``, as Kafka does, so that whoever finds them can still undo it.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from moldau.storage.disk import Disk
+from moldau.storage.segment import Segment
+
+
+class SegmentList:
+    """Sorted segments; every lookup is by offset."""
+
+    __slots__ = ("_base_offsets", "_segments", "active")
+
+    def __init__(self, segments: list[Segment]) -> None:
+        assert segments, "a log has at least one segment"
+        self._segments = segments
+        self._base_offsets = [segment.base_offset for segment in segments]
+        self.active = segments[-1]
+
+    def __len__(self) -> int:
+        return len(self._segments)
+
+    def __iter__(self) -> Iterator[Segment]:
+        return iter(self._segments)
+
+    def __getitem__(self, index: int) -> Segment:
+        return self._segments[index]
+
+    @property
+    def first(self) -> Segment:
+        return self._segments[0]
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(segment.size for segment in self._segments)
+
+    def floor_index(self, offset: int) -> int:
+        """Index of the last segment that begins at or before ``offset``; -1 if none does."""
+        if offset >= self.active.base_offset:
+            return len(self._segments) - 1
+        return bisect_right(self._base_offsets, offset) - 1
+
+    def after(self, segment: Segment) -> Segment | None:
+        """The segment that follows ``segment``; None for the active one."""
+        if segment is self.active:
+            return None
+        return self._segments[bisect_right(self._base_offsets, segment.base_offset)]
+
+    def overlapping(self, start_offset: int, end_offset: int) -> list[Segment]:
+        """The segments that can hold offsets from ``start_offset`` up to, not with, the end."""
+        first = max(self.floor_index(start_offset), 0)
+        return [s for s in self._segments[first:] if s.base_offset < end_offset]
+
+    def append(self, segment: Segment) -> None:
+        """``segment`` becomes the active one."""
+        assert segment.base_offset > self.active.base_offset
+        self._segments.append(segment)
+        self._base_offsets.append(segment.base_offset)
+        self.active = segment
+
+    def remove_first(self, count: int) -> list[Segment]:
+        """Take the oldest ``count`` segments out."""
+        assert count < len(self._segments)
+        removed = self._segments[:count]
+        del self._segments[:count]
+        del self._base_offsets[:count]
+        return removed
+
+    def remove_after(self, offset: int) -> list[Segment]:
+        """Take out the segments that begin after ``offset``; the one before becomes active."""
+        keep = max(bisect_right(self._base_offsets, offset), 1)
+        removed = self._segments[keep:]
+        del self._segments[keep:]
+        del self._base_offsets[keep:]
+        self.active = self._segments[-1]
+        return removed
+
+    def replace_all(self, segment: Segment) -> list[Segment]:
+        """``segment`` takes the place of all others, which are returned."""
+        removed = self._segments
+        self._segments = [segment]
+        self._base_offsets = [segment.base_offset]
+        self.active = segment
+        return removed
+
+
+class DeletedFiles:
+    """Files that wait, renamed, for the end of ``file.delete.delay.ms``."""
+
+    __slots__ = ("_disk", "_waiting")
+
+    def __init__(self, disk: Disk) -> None:
+        self._disk = disk
+        self._waiting: list[tuple[int, list[Segment], list[str]]] | None = None
+
+    def __len__(self) -> int:
+        return len(self._waiting or ())
+
+    def add(self, due_ms: int, segments: list[Segment], paths: list[str]) -> None:
+        """Rename the segments' files now, remove them and ``paths`` when ``due_ms`` has come."""
+        for segment in segments:
+            segment.mark_deleted()
+        if self._waiting is None:
+            self._waiting = []
+        self._waiting.append((due_ms, segments, paths))
+
+    def remove_due(self, now_ms: int) -> None:
+        """Delete what has waited long enough."""
+        if not self._waiting:
+            return
+        due = [item for item in self._waiting if item[0] <= now_ms]
+        self._waiting = [item for item in self._waiting if item[0] > now_ms] or None
+        for _, segments, paths in due:
+            for segment in segments:
+                segment.remove_files()
+            for path in paths:
+                self._disk.remove(path, missing_ok=True)
+
+    def moved(self, directory: str) -> None:
+        """The directory was renamed; what waits goes with it and is removed with it."""
+        del directory
+        self._waiting = None

@@ -1,0 +1,76 @@
+"""Making a segment whole again after the broker stopped without closing it.
+
+What a crash leaves is a file whose beginning is good: batches were only ever added at
+the end. Every batch is read and its CRC checked; at the first one that is not whole
+the file is cut, and the indexes are built anew from what remains.
+
+Bad bytes with good batches *behind* them are not what a crash of the process leaves,
+but of a disk that wrote its pages in another order, or of something that wrote into
+the file. Nothing there was known to be flushed, so it is cut as Kafka cuts it, but the
+operator is told what was there.
+"""
+
+import logging
+from collections.abc import Callable
+
+from moldau.record.header import BatchHeader
+from moldau.storage.batch_scan import CorruptSegment, find_valid_batch_after, iter_valid_batches
+from moldau.storage.segment import MAX_RELATIVE_OFFSET, Segment
+
+# Sees each good batch: its header, and a buffer with the batch's place in it.
+BatchObserver = Callable[[BatchHeader, bytes, int], None]
+
+_log = logging.getLogger(__name__)
+
+
+def recover_segment(segment: Segment, on_batch: BatchObserver) -> int:
+    """Check every batch, cut the file after the last good one, rebuild the indexes.
+
+    Returns how many bytes were cut.
+    """
+    segment.begin_rebuild()
+    valid_bytes = 0
+    next_offset = segment.base_offset
+    try:
+        for position, header, data, at in iter_valid_batches(
+            segment.log, 0, segment.size, next_offset
+        ):
+            if header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
+                reason = f"offset {header.last_offset} is too far from {segment.base_offset}"
+                raise CorruptSegment(segment.log.path, position, reason)
+            segment.rebuild_with(position, header)
+            on_batch(header, data, at)
+            valid_bytes = position + header.size_bytes
+            next_offset = header.next_offset
+    except CorruptSegment as error:
+        _report_cut(segment, error, next_offset)
+    return segment.end_rebuild(valid_bytes)
+
+
+def _report_cut(segment: Segment, error: CorruptSegment, next_offset: int) -> None:
+    following = find_valid_batch_after(segment.log, error.position, segment.size, next_offset)
+    cut = segment.size - error.position
+    if following is None:
+        _log.warning(
+            "%s: cut %d bytes of an unfinished write at position %d (%s); "
+            "the segment ends at offset %d",
+            error.path,
+            cut,
+            error.position,
+            error.reason,
+            next_offset,
+        )
+        return
+    _log.error(
+        "%s: bad bytes at position %d (%s) and valid batches behind them, from offset %d at "
+        "position %d on. Cut %d bytes that were never known to be flushed: the segment ends at "
+        "offset %d. Remedy: let this replica fetch the rest from the leader, or restore the file "
+        "from a backup",
+        error.path,
+        error.position,
+        error.reason,
+        following.base_offset,
+        following.position,
+        cut,
+        next_offset,
+    )

@@ -1,0 +1,156 @@
+"""Fixtures of the compatibility tests: a running broker, and clients nobody here wrote.
+
+``COMPAT_BROKER=apache`` starts Apache Kafka wherever a test would start Moldau, and
+``COMPAT_BOOTSTRAP=host:port`` uses a broker that runs already. That is how a test is shown to be
+right: it must pass on Apache Kafka before it may judge Moldau.
+"""
+
+import os
+import shutil
+import subprocess
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from tests.compat.clients.base import CODECS, Client
+from tests.compat.clients.programs import (
+    CLIENT_NAMES,
+    ClientFactory,
+    UnavailableError,
+    require_apache_kafka,
+)
+from tests.compat.java_tools import JavaTools
+from tools import wire
+from tools.brokers import BROKER_KINDS, ApacheKafkaBroker, Broker
+
+HERE = Path(__file__).resolve().parent
+JOIN_GROUP = 11
+
+_ran: dict[str, str] = {}
+
+
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.compat)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was tested with what, and why something was not."""
+    if _ran:
+        terminalreporter.section("compatibility")
+        for name, version in _ran.items():
+            terminalreporter.write_line(f"{name}: {version}")
+    reasons: dict[str, int] = {}
+    for report in terminalreporter.stats.get("skipped", []):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        reasons[reason] = reasons.get(reason, 0) + 1
+    for reason, count in reasons.items():
+        terminalreporter.write_line(f"skipped {count}: {reason.removeprefix('Skipped: ')}")
+
+
+@pytest.fixture(scope="session")
+def broker_kind() -> type[Broker]:
+    """What a test starts as the broker under test."""
+    return BROKER_KINDS[os.environ.get("COMPAT_BROKER", "moldau")]
+
+
+@pytest.fixture(scope="session")
+def bootstrap(broker_kind: type[Broker], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a running broker with default settings, shared by the whole session."""
+    running = os.environ.get("COMPAT_BOOTSTRAP")
+    if running:
+        _ran["broker under test"] = f"the one at {running}"
+        yield running
+        return
+    with broker_kind(tmp_path_factory.mktemp("broker") / "data") as broker:
+        _ran["broker under test"] = f"{broker.kind}, ready after {broker.ready_s:.2f} s"
+        yield broker.bootstrap
+
+
+@pytest.fixture(scope="session")
+def clients(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClientFactory]:
+    factory = ClientFactory(bootstrap, tmp_path_factory.mktemp("clients"))
+    yield factory
+    _ran.update(factory.versions())
+    factory.close()
+
+
+def _client_or_skip(clients: ClientFactory, name: str) -> Client:
+    try:
+        return clients.get(name)
+    except UnavailableError as reason:
+        pytest.skip(f"{name}: {reason}")
+
+
+@pytest.fixture(params=CLIENT_NAMES)
+def client(request: pytest.FixtureRequest, clients: ClientFactory) -> Client:
+    """Every library in turn."""
+    return _client_or_skip(clients, request.param)
+
+
+@pytest.fixture(params=CODECS)
+def codec(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@pytest.fixture
+def reference(clients: ClientFactory) -> Client:
+    """The client that judges what another one wrote."""
+    return _client_or_skip(clients, "confluent-kafka")
+
+
+@pytest.fixture
+def java(clients: ClientFactory) -> Client:
+    return _client_or_skip(clients, "java")
+
+
+@pytest.fixture(scope="session")
+def tools(bootstrap: str) -> JavaTools:
+    """Apache Kafka's command-line tools, pointed at the broker under test."""
+    try:
+        require_apache_kafka()
+    except UnavailableError as reason:
+        pytest.skip(str(reason))
+    return JavaTools(bootstrap)
+
+
+@pytest.fixture(scope="session")
+def apache_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A running Apache Kafka, to compare answers with."""
+    try:
+        require_apache_kafka()
+    except UnavailableError as reason:
+        pytest.skip(str(reason))
+    with ApacheKafkaBroker(tmp_path_factory.mktemp("apache-kafka") / "data") as broker:
+        yield broker
+
+
+@pytest.fixture(scope="session")
+def kcat() -> str:
+    """kcat, installed first where that is allowed: as root on a build machine."""
+    if shutil.which("kcat") is None and os.environ.get("CI") and os.geteuid() == 0:
+        subprocess.run(["apt-get", "install", "-y", "-q", "kcat"], capture_output=True)
+    path = shutil.which("kcat")
+    if path is None:
+        pytest.skip("kcat is not on the PATH (apt-get install kcat)")
+    _ran["kcat"] = subprocess.run([path, "-V"], capture_output=True, text=True).stdout.splitlines()[
+        3
+    ]
+    return path
+
+
+@pytest.fixture(scope="session")
+def needs_groups(bootstrap: str) -> None:
+    """Skips where the broker does not know consumer groups yet."""
+    host, port = bootstrap.rsplit(":", 1)
+    if JOIN_GROUP not in wire.api_versions(host, int(port)):
+        pytest.skip("the broker does not advertise JoinGroup: consumer groups are a later issue")
+
+
+@pytest.fixture
+def topic() -> str:
+    """The name of a topic that no other test uses."""
+    return f"compat-{uuid.uuid4().hex[:12]}"

@@ -1,0 +1,99 @@
+"""A data directory as its clients see it: what a broker that opens it must serve."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from confluent_kafka import TopicCollection
+from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource, ResourceType
+from tests.compat.clients.base import CODECS, LATEST, Record
+from tests.compat.clients.confluent import ConfluentClient
+from tests.compat.sample import PARTITIONS, sample_records, text_records, wait_until, with_offsets
+from tools.brokers import Broker
+
+PATIENCE_S = 30.0
+
+
+class TopicShape(NamedTuple):
+    """A topic without its records."""
+
+    topic_id: str
+    partitions: int
+    configs: Mapping[str, str]
+
+
+class Contents:
+    """What was written into a data directory, topic by topic."""
+
+    def __init__(self) -> None:
+        self.records: dict[str, list[Record]] = {}
+        self.shapes: dict[str, TopicShape] = {}
+
+
+def open_client(broker: Broker) -> ConfluentClient:
+    return ConfluentClient(broker.bootstrap)
+
+
+def write(client: ConfluentClient, contents: Contents, topic: str, codec: str) -> None:
+    """Add the sample records to a topic and remember them with their offsets."""
+    # The answers differ in timestamps and random bytes from one call to the next.
+    records = sample_records(client, seed=len(contents.records.get(topic, [])))
+    written = with_offsets(records, client.produce(topic, records, codec))
+    contents.records.setdefault(topic, []).extend(written)
+
+
+def fill(broker: Broker, contents: Contents) -> None:
+    """A topic for each codec, one in many segments, one with records deleted, one with settings."""
+    client = open_client(broker)
+    for codec in CODECS:
+        client.create_topic(f"codec-{codec}", PARTITIONS)
+        wait_until(lambda topic=f"codec-{codec}": topic in client.list_topics())  # type: ignore[misc]
+        write(client, contents, f"codec-{codec}", codec)
+    client.create_topic("rolled", 1, {"segment.bytes": "1048576", "index.interval.bytes": "512"})
+    client.create_topic("settings", 3, {"retention.ms": "90000000", "cleanup.policy": "compact"})
+    client.create_topic("deleted", 2)
+    wait_until(lambda: "deleted" in client.list_topics())
+    contents.records["rolled"] = []
+    for turn in range(4):
+        records = [r._replace(value=bytes(20) + b"x" * 2000) for r in text_records(300)]
+        offsets = client.produce("rolled", records, "none")
+        assert offsets[0] == turn * 300
+        contents.records["rolled"] += with_offsets(records, offsets)
+    client.set_topic_config("settings", {"min.compaction.lag.ms": "60000"})
+    client.delete_topic("deleted")
+    wait_until(lambda: "deleted" not in client.list_topics())
+    contents.shapes = shapes(broker)
+    client.close()
+
+
+def shapes(broker: Broker) -> dict[str, TopicShape]:
+    """Every topic with its id, partition count and the settings it was given."""
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    names = sorted(admin.list_topics(timeout=PATIENCE_S).topics)
+    described = admin.describe_topics(TopicCollection(names))
+    resources = [ConfigResource(ResourceType.TOPIC, name) for name in names]
+    configs = {
+        resource.name: future.result(PATIENCE_S)
+        for resource, future in admin.describe_configs(resources).items()
+    }
+    found = {}
+    for name in names:
+        topic = described[name].result(PATIENCE_S)
+        own = {
+            entry.name: entry.value
+            for entry in configs[name].values()
+            if entry.source == ConfigSource.DYNAMIC_TOPIC_CONFIG.value
+        }
+        found[name] = TopicShape(str(topic.topic_id), len(topic.partitions), own)
+    return found
+
+
+def read_all(broker: Broker, topics: list[str], partitions: int) -> dict[str, list[Record]]:
+    """Every record of the topics, partition by partition up to its end offset."""
+    client = open_client(broker)
+    found: dict[str, list[Record]] = {}
+    for topic in topics:
+        ends = {n: client.offset_at(topic, n, LATEST) for n in range(partitions)}
+        starts = {number: 0 for number, end in ends.items() if end > 0}
+        found[topic] = client.consume(topic, starts, sum(ends.values()))
+    client.close()
+    return found

@@ -1,0 +1,126 @@
+"""A server with a handler of the test's own, and a client that speaks in frames."""
+
+import asyncio
+import logging
+import struct
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
+
+import uvloop
+
+from moldau.network.limits import ServerLimits
+from moldau.network.server import Server
+from moldau.network.session import Handled, Session
+
+LOG_NAME = "tests.network"
+TIMEOUT_S = 20.0
+
+
+class Address(NamedTuple):
+    name: str
+    host: str
+    port: int
+
+
+PLAINTEXT = Address("PLAINTEXT", "127.0.0.1", 0)
+
+
+class Answering:
+    """A handler made of a function."""
+
+    def __init__(self, answer: Callable[[Session, bytes], Handled]) -> None:
+        self._answer = answer
+
+    def handle(self, session: Session, frame: bytes) -> Handled:
+        return self._answer(session, frame)
+
+
+def echo(session: Session, frame: bytes) -> Handled:
+    return [frame]
+
+
+class Client:
+    """One connection that sends and receives whole frames."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+
+    @property
+    def address(self) -> str:
+        """What the server should call this client."""
+        host, port = self.writer.get_extra_info("sockname")
+        return f"{host}:{port}"
+
+    async def send(self, *frames: bytes) -> None:
+        self.writer.write(b"".join(framed(frame) for frame in frames))
+        await self.writer.drain()
+
+    async def send_raw(self, data: bytes) -> None:
+        self.writer.write(data)
+        await self.writer.drain()
+
+    async def receive(self) -> bytes:
+        async with asyncio.timeout(TIMEOUT_S):
+            (size,) = struct.unpack(">i", await self.reader.readexactly(4))
+            return await self.reader.readexactly(size)
+
+    async def ask(self, frame: bytes) -> bytes:
+        await self.send(frame)
+        return await self.receive()
+
+    async def is_closed_by_server(self) -> bool:
+        """Wait until the server closes; whatever still comes is dropped."""
+        async with asyncio.timeout(TIMEOUT_S):
+            try:
+                while await self.reader.read(65536):
+                    pass
+            except ConnectionError:
+                pass
+        return True
+
+    def close(self) -> None:
+        self.writer.close()
+
+
+def framed(frame: bytes) -> bytes:
+    return struct.pack(">i", len(frame)) + frame
+
+
+@asynccontextmanager
+async def serving(
+    answer: Callable[[Session, bytes], Handled] = echo,
+    limits: ServerLimits | None = None,
+    listeners: tuple[Address, ...] = (PLAINTEXT,),
+) -> AsyncIterator[Server]:
+    server = Server(
+        listeners, Answering(answer), limits or ServerLimits(), logging.getLogger(LOG_NAME)
+    )
+    await server.start()
+    try:
+        yield server
+    finally:
+        await server.stop(0)
+
+
+async def connect(server: Server, listener: str = "PLAINTEXT", host: str = "127.0.0.1") -> Client:
+    return Client(*await asyncio.open_connection(host, server.ports[listener]))
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Let the loop turn until ``condition`` holds."""
+    async with asyncio.timeout(TIMEOUT_S):
+        while not condition():  # noqa: ASYNC110  # the conditions are facts of the code under test
+            await asyncio.sleep(0)
+
+
+def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run ``scenario`` on the loop that the broker uses."""
+    uvloop.run(scenario())
+
+
+def run_on_both_loops(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run ``scenario`` on uvloop and on asyncio's own loop, which is the fallback."""
+    uvloop.run(scenario())
+    asyncio.run(scenario())

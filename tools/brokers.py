@@ -1,0 +1,230 @@
+"""Starts Moldau and Apache Kafka as real processes, for the compatibility tests and the benchmarks.
+
+Both kinds have the same shape: a data directory, one address, one process. So a test that is right
+can be shown to be right by pointing it at Apache Kafka, and a benchmark treats both sides alike.
+"""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from tools import wire
+
+PROJECT = Path(__file__).resolve().parent.parent
+HOST = "127.0.0.1"
+START_LIMIT_S = 90.0
+STOP_LIMIT_S = 60.0
+
+
+def kafka_dir() -> Path:
+    """Where tools/install-apache-kafka put Apache Kafka (``KAFKA_DIR``, or the project's cache)."""
+    return Path(os.environ.get("KAFKA_DIR") or PROJECT / ".cache" / "apache-kafka")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class Broker:
+    """One broker process on ``directory``; ``start`` and ``stop`` as often as wanted."""
+
+    kind = ""
+
+    def __init__(
+        self, directory: Path, settings: Mapping[str, str] | None = None, port: int | None = None
+    ) -> None:
+        self.directory = directory
+        self.settings = dict(settings or {})
+        self.port = port or free_port()
+        self.log_path = directory.parent / f"{directory.name}.{self.kind}.log"
+        self.process: subprocess.Popen[bytes] | None = None
+        self.ready_s = 0.0
+
+    @property
+    def bootstrap(self) -> str:
+        return f"{HOST}:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    def command(self) -> list[str]:
+        raise NotImplementedError
+
+    def prepare(self) -> None:
+        """What is done once before the process starts, and is not part of its start-up time."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+
+    def environment(self) -> dict[str, str]:
+        return dict(os.environ)
+
+    def start(self) -> "Broker":
+        """Start the process and return when it has answered its first request."""
+        self.prepare()
+        with self.log_path.open("ab") as log:
+            began = time.monotonic()
+            self.process = subprocess.Popen(
+                self.command(),
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                env=self.environment(),
+                cwd=self.directory.parent,
+            )
+        while True:
+            try:
+                if wire.broker_ids(HOST, self.port):
+                    break
+            except OSError:
+                pass
+            if self.process.poll() is not None:
+                raise RuntimeError(f"{self.kind} ended while starting:\n{self.log_tail()}")
+            if time.monotonic() - began > START_LIMIT_S:
+                self.kill()
+                raise RuntimeError(f"{self.kind} gave no answer:\n{self.log_tail()}")
+            time.sleep(0.005)
+        self.ready_s = time.monotonic() - began
+        return self
+
+    def stop(self) -> int:
+        """Stop as an operator would (SIGTERM); gives the exit status."""
+        return self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """kill -9: whatever was not written yet is lost."""
+        self._end(signal.SIGKILL)
+
+    def _end(self, signal_number: int) -> int:
+        if self.process is None:
+            return 0
+        if self.process.poll() is None:
+            self.process.send_signal(signal_number)
+        try:
+            status = self.process.wait(STOP_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+            raise RuntimeError(f"{self.kind} did not stop:\n{self.log_tail()}") from None
+        self.process = None
+        return status
+
+    def log_tail(self, lines: int = 40) -> str:
+        if not self.log_path.exists():
+            return "(no log)"
+        return "\n".join(self.log_path.read_text(errors="replace").splitlines()[-lines:])
+
+    def __enter__(self) -> "Broker":
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.kill()
+
+
+class MoldauBroker(Broker):
+    kind = "moldau"
+
+    def command(self) -> list[str]:
+        command = [sys.executable, "-m", "moldau.cli.main", "start"]
+        command += ["--data-dir", str(self.directory), "--listen", self.bootstrap]
+        for name, value in self.settings.items():
+            command += ["--set", f"{name}={value}"]
+        return command
+
+
+class ApacheKafkaBroker(Broker):
+    """Apache Kafka as a combined broker and controller, on a new or an existing data directory.
+
+    An existing directory keeps its node id, cluster id and kind of quorum, whoever wrote it.
+    """
+
+    kind = "apache-kafka"
+
+    def __init__(
+        self, directory: Path, settings: Mapping[str, str] | None = None, port: int | None = None
+    ) -> None:
+        super().__init__(directory, settings, port)
+        self.controller_port = free_port()
+        self.properties_path = directory.parent / f"{directory.name}.server.properties"
+
+    def command(self) -> list[str]:
+        return [str(kafka_dir() / "bin" / "kafka-server-start"), str(self.properties_path)]
+
+    def prepare(self) -> None:
+        super().prepare()
+        meta = read_properties(self.directory / "meta.properties")
+        controller = f"{HOST}:{self.controller_port}"
+        node_id = meta.get("node.id", "1")
+        properties = {
+            "process.roles": "broker,controller",
+            "node.id": node_id,
+            "listeners": f"PLAINTEXT://{self.bootstrap},CONTROLLER://{controller}",
+            "advertised.listeners": f"PLAINTEXT://{self.bootstrap},CONTROLLER://{controller}",
+            "controller.listener.names": "CONTROLLER",
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+            "log.dirs": str(self.directory),
+            "offsets.topic.replication.factor": "1",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            "share.coordinator.state.topic.replication.factor": "1",
+            "share.coordinator.state.topic.min.isr": "1",
+            "group.initial.rebalance.delay.ms": "0",
+        }
+        if meta and not has_voters_record(self.directory):
+            properties["controller.quorum.voters"] = f"{node_id}@{controller}"
+        else:
+            properties["controller.quorum.bootstrap.servers"] = controller
+        properties.update(self.settings)
+        text = "".join(f"{name}={value}\n" for name, value in properties.items())
+        self.properties_path.write_text(text)
+        if not meta:
+            self._format()
+
+    def _format(self) -> None:
+        storage = str(kafka_dir() / "bin" / "kafka-storage")
+        cluster_id = subprocess.run(
+            [storage, "random-uuid"], check=True, capture_output=True, text=True
+        ).stdout.strip()
+        done = subprocess.run(
+            [storage, "format", "--standalone", "-t", cluster_id, "-c", str(self.properties_path)],
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode != 0:
+            raise RuntimeError(f"kafka-storage format failed:\n{done.stdout}{done.stderr}")
+
+
+BROKER_KINDS: dict[str, type[Broker]] = {"moldau": MoldauBroker, "apache": ApacheKafkaBroker}
+
+
+def read_properties(path: Path) -> dict[str, str]:
+    if not path.exists():
+        return {}
+    lines = (line for line in path.read_text().splitlines() if not line.startswith("#"))
+    return dict(line.split("=", 1) for line in lines if "=" in line)
+
+
+def has_voters_record(directory: Path) -> bool:
+    """Whether the quorum is a dynamic one (KIP-853), whose voters stand in the metadata log."""
+    metadata_log = directory / "__cluster_metadata-0"
+    quorum_state = metadata_log / "quorum-state"
+    if quorum_state.exists():
+        return bool(json.loads(quorum_state.read_text()).get("data_version") == 1)
+    return (metadata_log / "00000000000000000000-0000000000.checkpoint").exists()
+
+
+def missing_command(*names: str) -> str | None:
+    """The first of ``names`` that is not on the PATH."""
+    return next((name for name in names if shutil.which(name) is None), None)
