@@ -131,7 +131,7 @@ def test_deleted_records_are_gone_for_good(broker: RunningBroker, filled: WireCl
         assert delete_before(client, -1) == (0, 3)
         produce(client, "t", batch(b"next"))
         data = fetch(client, "t", 3)
-        assert data.error_code == 0 and data.log_start_offset == 3
+        assert (data.error_code, data.log_start_offset) == (0, 3)
 
 
 def test_records_of_a_compacted_topic_cannot_be_deleted(client: WireClient) -> None:

@@ -1,108 +1,12 @@
-"""The broker on a simulated disk and a clock that stands still: no socket, no real file."""
+"""The broker on a simulated disk and clock: power cuts, full disks, failing disks."""
 
 import asyncio
-import random
-from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import Executor, Future
-from typing import Any, TypeVar, cast
 
-from moldau.broker.node import Node
 from moldau.clock import ManualClock
-from moldau.config.broker import BrokerConfig
-from moldau.config.listeners import Listener
 from moldau.errors import ErrorCode
-from moldau.network.limits import ServerLimits
-from moldau.network.session import Handler, Session
-from moldau.protocol.api import APIS
-from moldau.protocol.header import decode_response_header, encode_request_header
-from moldau.protocol.messages.create_topics import (
-    CreatableTopic,
-    CreatableTopicConfig,
-    CreateTopicsRequest,
-)
-from moldau.record.records import decode_all
+from moldau.protocol.messages.metadata import MetadataRequest
 from moldau.storage.simulated_disk import SimulatedDisk
-from tests.broker.batches import batch
-from tests.broker.producing import fetch_request, produce_request
-
-T = TypeVar("T")
-
-
-class InlineExecutor(Executor):
-    """Does at once what a thread would do later."""
-
-    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> "Future[T]":
-        future: Future[T] = Future()
-        try:
-            future.set_result(fn(*args, **kwargs))
-        except BaseException as error:
-            future.set_exception(error)
-        return future
-
-
-class NoServer:
-    """Stands where the sockets would be: the test calls the handler itself."""
-
-    def __init__(
-        self, listeners: Sequence[Listener], handler: Handler, limits: ServerLimits, logger: object
-    ) -> None:
-        self.ports = {each.name: each.port for each in listeners}
-        self.handler = handler
-
-    async def bind(self) -> None: ...
-
-    def accept(self) -> None: ...
-
-    async def stop(self, grace_s: float) -> None: ...
-
-
-class SimulatedBroker:
-    """One life of a broker; the disk and the clock outlive it."""
-
-    def __init__(self, disk: SimulatedDisk, clock: ManualClock) -> None:
-        config = BrokerConfig.from_properties({"log.dirs": "/disk"})
-        self.node = Node(
-            config,
-            disk=disk,
-            clock=clock,
-            rng=random.Random(1),
-            executor=InlineExecutor(),
-            make_server=cast(Any, NoServer),
-        )
-        self._session = Session("simulated", 1, "PLAINTEXT")
-
-    async def send(self, request: Any, version: int) -> Any:
-        key = request.API_KEY
-        frame = encode_request_header(key, version, 1, "test") + request.encode(version)
-        handled = cast(Any, self.node.servers[0]).handler.handle(self._session, frame)
-        reply = await handled if isinstance(handled, Awaitable) else handled
-        answer = b"".join(bytes(part) for part in reply)
-        _, position = decode_response_header(answer, key, version)
-        return APIS[key].response_class().decode(answer, position, version)[0]
-
-    async def create(self, name: str, **configs: str) -> None:
-        topic = CreatableTopic(
-            name=name,
-            num_partitions=1,
-            replication_factor=1,
-            configs=[
-                CreatableTopicConfig(name=key.replace("_", "."), value=value)
-                for key, value in configs.items()
-            ],
-        )
-        response = await self.send(CreateTopicsRequest(topics=[topic]), 7)
-        assert response.topics[0].error_code == 0
-
-    async def produce(self, name: str, value: bytes) -> int:
-        batches = batch(value, timestamp=1000)
-        response = await self.send(produce_request(name, batches), 12)
-        return int(response.responses[0].partition_responses[0].error_code)
-
-    async def read(self, name: str) -> list[bytes | None]:
-        response = await self.send(fetch_request(name, 0), 12)
-        data = response.responses[0].partitions[0]
-        assert data.error_code == 0
-        return [each.value for _, found in decode_all(bytes(data.records)) for each in found]
+from tests.broker.simulated import SimulatedBroker
 
 
 def test_what_was_flushed_survives_a_power_cut() -> None:
@@ -153,8 +57,6 @@ def test_a_failing_disk_takes_its_directory_offline_not_the_broker() -> None:
         disk.fail_next("append", "*/t-0/*.log", OSError(5, "Input/output error"))
         assert await broker.produce("t", b"x") == ErrorCode.KAFKA_STORAGE_ERROR
         assert await broker.produce("t", b"x") == ErrorCode.KAFKA_STORAGE_ERROR
-        from moldau.protocol.messages.metadata import MetadataRequest
-
         assert (await broker.send(MetadataRequest(topics=None), 12)).topics, "it still answers"
 
     asyncio.run(scenario())

@@ -35,7 +35,7 @@ def open_client(broker: Broker) -> ConfluentClient:
 
 def write(client: ConfluentClient, contents: Contents, topic: str, codec: str) -> None:
     """Add the sample records to a topic and remember them with their offsets."""
-    # The answers differ in timestamps and random bytes from one call to the next.
+    # Another seed for each call, so that no two writes look the same.
     records = sample_records(client, seed=len(contents.records.get(topic, [])))
     written = with_offsets(records, client.produce(topic, records, codec))
     contents.records.setdefault(topic, []).extend(written)
@@ -53,10 +53,10 @@ def fill(broker: Broker, contents: Contents) -> None:
     client.create_topic("deleted", 2)
     wait_until(lambda: "deleted" in client.list_topics())
     contents.records["rolled"] = []
-    for turn in range(4):
-        records = [r._replace(value=bytes(20) + b"x" * 2000) for r in text_records(300)]
+    # A call makes a batch or two: many calls, so that the sparse indexes get their entries.
+    for _ in range(60):
+        records = [r._replace(value=b"x" * 2000) for r in text_records(20)]
         offsets = client.produce("rolled", records, "none")
-        assert offsets[0] == turn * 300
         contents.records["rolled"] += with_offsets(records, offsets)
     client.set_topic_config("settings", {"min.compaction.lag.ms": "60000"})
     client.delete_topic("deleted")
@@ -83,8 +83,22 @@ def shapes(broker: Broker) -> dict[str, TopicShape]:
             for entry in configs[name].values()
             if entry.source == ConfigSource.DYNAMIC_TOPIC_CONFIG.value
         }
-        found[name] = TopicShape(str(topic.topic_id), len(topic.partitions), own)
+        # librdkafka prints the id in the other base64 alphabet.
+        topic_id = str(topic.topic_id).replace("+", "-").replace("/", "_")
+        found[name] = TopicShape(topic_id, len(topic.partitions), own)
     return found
+
+
+def end_offset(client: ConfluentClient, topic: str, partition: int) -> int:
+    """The end offset, as soon as the broker leads the partition: it may just have started."""
+    found: list[int] = []
+
+    def answered() -> bool:
+        found.append(client.offset_at(topic, partition, LATEST))
+        return True
+
+    wait_until(answered)
+    return found[0]
 
 
 def read_all(broker: Broker, topics: list[str], partitions: int) -> dict[str, list[Record]]:
@@ -92,7 +106,7 @@ def read_all(broker: Broker, topics: list[str], partitions: int) -> dict[str, li
     client = open_client(broker)
     found: dict[str, list[Record]] = {}
     for topic in topics:
-        ends = {n: client.offset_at(topic, n, LATEST) for n in range(partitions)}
+        ends = {n: end_offset(client, topic, n) for n in range(partitions)}
         starts = {number: 0 for number, end in ends.items() if end > 0}
         found[topic] = client.consume(topic, starts, sum(ends.values()))
     client.close()

@@ -9,17 +9,19 @@ from typing import Any, NamedTuple
 
 import pytest
 from confluent_kafka import Producer
-from tests.compat.clients.base import CODECS, LATEST
+from tests.compat.clients.base import CODECS
 from tests.compat.clients.programs import UnavailableError, require_apache_kafka
-from tests.compat.directory import Contents, fill, open_client, read_all, shapes, write
+from tests.compat.directory import Contents, end_offset, fill, open_client, read_all, shapes, write
 from tests.compat.java_tools import Output, run_tool
 from tests.compat.sample import PARTITIONS, assert_same_records, wait_until
 from tools.brokers import ApacheKafkaBroker, Broker
 
 COMPLAINTS = re.compile(
-    r"mismatch|non-secutive|non-consecutive|corrupt|not found|could not find|exception|invalid",
+    r"mismatch|consecutive|corrupt|not found|could not find|exception|isvalid: false",
     re.IGNORECASE,
 )
+# The tool takes the first record of a segment that does not start at 0 for a gap.
+FIRST_OFFSET = re.compile(r"Non-consecutive offsets in .*\n\s+-1 is followed by \d+")
 
 BrokerMaker = Callable[[type[Broker], Path], Broker]
 
@@ -77,15 +79,15 @@ def files(directory: Path, pattern: str) -> list[Path]:
 def dump(paths: list[Path], *options: str) -> Output:
     output = run_tool("kafka-dump-log", *options, "--files", ",".join(map(str, paths)))
     assert output.status == 0, output.both
-    # The names of files may contain any of the words.
-    text = "\n".join(line for line in output.both.splitlines() if not line.startswith("Dumping"))
-    assert COMPLAINTS.search(text) is None, text[:3000]
+    text = FIRST_OFFSET.sub("", output.both)
+    complaint = COMPLAINTS.search(text)
+    assert complaint is None, text[max(complaint.start() - 500, 0) :][:1000]
     return output
 
 
 def test_the_tool_reads_every_record_of_every_segment(written: Written) -> None:
     logs = files(written.directory, "[cr]o*-*/*.log")
-    output = dump(logs, "--deep-iteration", "--print-data-log")
+    output = dump(logs, "--deep-iteration")
     count = sum(len(records) for records in written.contents.records.values())
     assert len(re.findall(r"^\| offset: ", output.stdout, re.MULTILINE)) == count
     for codec in CODECS:
@@ -94,11 +96,12 @@ def test_the_tool_reads_every_record_of_every_segment(written: Written) -> None:
 
 def test_the_tool_finds_the_indexes_sane(written: Written) -> None:
     indexes = files(written.directory, "[cr]o*-*/*.index")
-    output = dump(indexes, "--index-sanity-check")
-    assert output.stdout.count("passed sanity check.") == len(indexes)
     time_indexes = files(written.directory, "[cr]o*-*/*.timeindex")
-    output = dump(time_indexes, "--index-sanity-check")
-    assert output.stdout.count("passed sanity check.") == len(time_indexes)
+    output = dump(indexes + time_indexes, "--index-sanity-check")
+    passed = output.stdout.count(" passed sanity check.")
+    empty = output.stdout.count(" is empty.")
+    assert passed > 2
+    assert passed + empty == len(indexes + time_indexes)
 
 
 def test_the_tool_verifies_the_indexes_against_the_log(written: Written) -> None:
@@ -124,10 +127,8 @@ def test_the_tool_reads_the_metadata_log(written: Written) -> None:
     for kind in ("REGISTER_BROKER_RECORD", "FEATURE_LEVEL_RECORD", "CONFIG_RECORD"):
         assert kind in output.stdout
     for name, shape in written.contents.shapes.items():
-        assert (
-            f'"TOPIC_RECORD","version":0,"data":{{"name":"{name}","topicId":"{shape.topic_id}"'
-            in (output.stdout)
-        )
+        named = f'"data":{{"name":"{name}","topicId":"{shape.topic_id}"}}'
+        assert f'{{"type":"TOPIC_RECORD","version":0,{named}' in output.stdout
 
 
 def test_apache_kafka_and_this_broker_take_turns_on_one_directory(
@@ -211,7 +212,7 @@ def produce_until_killed(broker: Broker, restart: bool) -> dict[int, bytes]:
 
 def numbers_in(broker: Broker) -> dict[int, bytes | None]:
     client = open_client(broker)
-    end = client.offset_at("numbers", 0, LATEST)
+    end = end_offset(client, "numbers", 0)
     records = client.consume("numbers", {0: 0}, end)
     client.close()
     return {record.offset: record.value for record in records}

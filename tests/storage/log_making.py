@@ -9,7 +9,7 @@ from moldau.protocol.primitives import FileRegion
 from moldau.record.header import iter_headers
 from moldau.record.records import BatchBuilder, decode_records
 from moldau.storage.disk import Disk
-from moldau.storage.log_context import LogContext
+from moldau.storage.log_context import Executor, LogContext
 from moldau.storage.log_results import FetchData
 from moldau.storage.partition_log import PartitionLog
 from moldau.storage.recovery import open_log
@@ -41,8 +41,10 @@ def batch(
     return builder.build()
 
 
-def context(disk: Disk, clock: ManualClock | None = None) -> LogContext:
-    return LogContext(disk, clock or ManualClock(START_MS), random.Random(7))
+def context(
+    disk: Disk, clock: ManualClock | None = None, executor: Executor | None = None
+) -> LogContext:
+    return LogContext(disk, clock or ManualClock(START_MS), random.Random(7), executor)
 
 
 def new_log(
@@ -51,10 +53,11 @@ def new_log(
     *,
     clock: ManualClock | None = None,
     directory: str = DIRECTORY,
+    executor: Executor | None = None,
 ) -> PartitionLog:
     """An empty log, on a simulated disk unless one is given."""
     return open_log(
-        context(disk or SimulatedDisk(), clock),
+        context(disk or SimulatedDisk(), clock, executor),
         directory,
         TOPIC_PARTITION,
         config or LogConfig(),

@@ -87,10 +87,10 @@ class Handler:
         return request
 
     def error_response(self, error: ApiError) -> Response:
-        """An answer that carries ``error`` at its top."""
+        """An answer that carries ``error`` at its top; the connection ends where there is none."""
         response = APIS[self.key].response_class()()
         if not hasattr(response, "error_code"):
-            raise error
+            raise CloseConnection(f"{self.name}: {error} ({error.code.name})")
         response.error_code = error.code
         if hasattr(response, "error_message"):
             response.error_message = error.message

@@ -42,6 +42,7 @@ from moldau.errors import ApiError, ErrorCode
 from moldau.ids import new_uuid
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.features import METADATA_3_6_IV1, METADATA_3_7_IV0
+from moldau.metadata.framing import encode_record
 from moldau.metadata.image import MetadataImage
 from moldau.protocol.message import Message
 from moldau.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
@@ -65,12 +66,14 @@ from moldau.raft.voters import Voter, VoterEndpoint, VoterSet
 from moldau.record.control import ControlType, control_batch
 from moldau.storage.disk import Disk
 from moldau.storage.log_context import Executor
-from moldau.storage.producer_state import AppendOrigin
 
 logger = logging.getLogger(__name__)
 
 # Kafka's controller writes no larger batches; a request may not ask for more anyway.
 MAX_RECORDS_PER_BATCH: Final = 10_000
+_LARGE_BYTES: Final = 7 * 1024 * 1024
+# A longer tail of the log is worth a snapshot before the node stops: it starts faster.
+_LONG_TAIL_BYTES: Final = 1024 * 1024
 
 MetadataListener = Callable[[MetadataImage, MetadataDelta], None]
 
@@ -118,7 +121,7 @@ class MetadataLog:
         self._previous_broker_epoch = previous_broker_epoch(self._config, self._disk)
         self._store = QuorumStore(self._config, self._disk, self._clock, self._rng, self._executor)
         state = self.controller.state
-        self._store.load(state)
+        self._bytes_since_snapshot = self._store.load(state)
         # One voter needs nobody's consent: what its disk holds is committed.
         self.image, _ = state.take()
         self._raft = self._new_raft_node()
@@ -188,8 +191,8 @@ class MetadataLog:
 
     def _former_incarnations(self) -> list[bytes]:
         image = self.controller.image
-        nodes = [*image.brokers.values(), *image.controllers.values()]
-        return [node.incarnation_id for node in nodes]
+        brokers = [broker.incarnation_id for broker in image.brokers.values()]
+        return brokers + [each.incarnation_id for each in image.controllers.values()]
 
     def _heartbeat(self, *, want_shut_down: bool = False) -> None:
         """What a broker elsewhere would send over the network."""
@@ -209,6 +212,9 @@ class MetadataLog:
                 self._heartbeat(want_shut_down=True)
                 self._heartbeat(want_shut_down=True)
             await self._flushed()
+            if self._bytes_since_snapshot > _LONG_TAIL_BYTES:
+                self._bytes_since_snapshot = 0
+                self._store.write_snapshot(self.image, in_background=False)
         self._store.log.close()
 
     # Changes
@@ -237,30 +243,38 @@ class MetadataLog:
         if self.controller.state.transaction_offset >= 0:
             # Left over from an append that failed half-way.
             records = [AbortTransactionRecord(reason="Append failed"), *records]
-        batches = self._batches(records)
-        if len(batches) > 1 and self.controller.image.metadata_version >= METADATA_3_6_IV1:
-            begin = BeginTransactionRecord(name="Large change")
-            batches = self._batches([begin, *records, EndTransactionRecord()])
-        for batch, contents in batches:
-            now_ms = self._clock.now_ms()
-            offset = self._append_batch(batch, now_ms)
-            published = self.controller.replay(offset, self._raft.leader_epoch, now_ms, contents)
-            self._unpublished.append(published)
-
-    def _batches(self, records: Sequence[Message]) -> list[tuple[bytes, Sequence[Message]]]:
-        return batches_of(
-            records,
-            metadata_version=self.controller.image.metadata_version,
+        records, values = self._encoded(records)
+        now_ms = self._clock.now_ms()
+        batches = batches_of(
+            values,
             base_offset=self._store.log.log_end_offset,
             epoch=self._raft.leader_epoch,
-            timestamp_ms=self._clock.now_ms(),
+            timestamp_ms=now_ms,
             max_records=MAX_RECORDS_PER_BATCH,
         )
+        first = 0
+        for batch, count in batches:
+            contents = records[first : first + count]
+            offset = self._append_batch(batch)
+            published = self.controller.replay(offset, self._raft.leader_epoch, now_ms, contents)
+            self._unpublished.append(published)
+            first += count
 
-    def _append_batch(self, batch: bytes, now_ms: int) -> int:
-        info = self._store.log.append_as_leader(
-            batch, self._raft.leader_epoch, now_ms, origin=AppendOrigin.RAFT_LEADER
-        )
+    def _encoded(self, records: Sequence[Message]) -> tuple[Sequence[Message], list[bytes]]:
+        """The records as they are to be written: in a transaction if they do not fit a batch."""
+        version = self.controller.image.metadata_version
+        values = [encode_record(record, version) for record in records]
+        is_large = len(values) > MAX_RECORDS_PER_BATCH or sum(map(len, values)) > _LARGE_BYTES
+        if is_large and version >= METADATA_3_6_IV1:
+            begin = BeginTransactionRecord(name="Large change")
+            end = EndTransactionRecord()
+            records = [begin, *records, end]
+            values = [encode_record(begin, version), *values, encode_record(end, version)]
+        return records, values
+
+    def _append_batch(self, batch: bytes) -> int:
+        info = self._store.log.append_as_follower(batch)
+        assert info is not None
         self._raft.appended(info.last_offset + 1)
         self._bytes_since_snapshot += len(batch)
         return info.first_offset
@@ -300,7 +314,7 @@ class MetadataLog:
         batch = control_batch(
             records, now_ms, base_offset=end_offset, leader_epoch=effect.leader_epoch
         )
-        self._append_batch(batch, now_ms)
+        self._append_batch(batch)
         last_offset = store.log.log_end_offset - 1
         self.controller.state.replay_control(last_offset, effect.leader_epoch, now_ms)
 

@@ -174,26 +174,17 @@ class ControlState:
 
 
 def batches_of(
-    records: Sequence[Message],
-    *,
-    metadata_version: int,
-    base_offset: int,
-    epoch: int,
-    timestamp_ms: int,
-    max_records: int,
-) -> list[tuple[bytes, Sequence[Message]]]:
-    """Records as batches for the log, each next to the records it holds."""
-    batches: list[tuple[bytes, Sequence[Message]]] = []
-    first = 0
+    values: Sequence[bytes], *, base_offset: int, epoch: int, timestamp_ms: int, max_records: int
+) -> list[tuple[bytes, int]]:
+    """Encoded records as batches for the log, each with the number of records in it."""
+    batches: list[tuple[bytes, int]] = []
     builder = BatchBuilder(base_offset=base_offset, leader_epoch=epoch)
-    for index, record in enumerate(records):
-        value = encode_record(record, metadata_version)
+    for index, value in enumerate(values):
         is_full = builder.count >= max_records
         if is_full or (builder.count and builder.size_bytes + len(value) + 32 > MAX_BATCH_BYTES):
-            batches.append((builder.build(), records[first:index]))
+            batches.append((builder.build(), builder.count))
             builder = BatchBuilder(base_offset=base_offset + index, leader_epoch=epoch)
-            first = index
         builder.append(timestamp_ms, None, value)
     if builder.count:
-        batches.append((builder.build(), records[first:]))
+        batches.append((builder.build(), builder.count))
     return batches

@@ -68,8 +68,11 @@ class QuorumStore:
 
     # Loading
 
-    def load(self, state: ControllerState) -> None:
-        """Replay the newest snapshot and the log after it into ``state``."""
+    def load(self, state: ControllerState) -> int:
+        """Replay the newest snapshot and the log after it into ``state``.
+
+        Returns the size of what had to be read from the log.
+        """
         self._disk.make_dirs(self.directory)
         self._remove_unfinished()
         control = ControlState()
@@ -87,12 +90,14 @@ class QuorumStore:
             # The snapshot came from a leader that was ahead of this log.
             self.log.truncate_fully_and_start_at(snapshot.end_offset)
         self._check_no_gap(snapshot)
-        self._replay_log(state, control, max(snapshot.end_offset, self.log.log_start_offset))
+        start = max(snapshot.end_offset, self.log.log_start_offset)
+        size_bytes = self._replay_log(state, control, start)
         self.kraft_version = control.kraft_version
         if control.voters is not None:
             self.voters = control.voters
         elif self._config.controller_quorum_voters:
             self.voters = parse_static_voters(",".join(self._config.controller_quorum_voters))
+        return size_bytes
 
     def _log_config(self) -> LogConfig:
         config = self._config
@@ -143,8 +148,9 @@ class QuorumStore:
                 "snapshots that are missing"
             )
 
-    def _replay_log(self, state: ControllerState, control: ControlState, offset: int) -> None:
+    def _replay_log(self, state: ControllerState, control: ControlState, offset: int) -> int:
         log = self.log
+        size_bytes = 0
         while offset < log.log_end_offset:
             fetched = log.read(
                 offset, _READ_BYTES, max_offset=log.log_end_offset, min_one_message=True
@@ -161,6 +167,8 @@ class QuorumStore:
                 else:
                     state.add_batch(header.base_offset, epoch, timestamp, metadata_records(batch))
                 offset = header.last_offset + 1
+                size_bytes += header.size_bytes
+        return size_bytes
 
     def read_bootstrap(self) -> list[Message]:
         """The records that the cluster begins with."""
@@ -204,9 +212,9 @@ class QuorumStore:
 
     # Snapshots
 
-    def write_snapshot(self, image: MetadataImage) -> None:
+    def write_snapshot(self, image: MetadataImage, *, in_background: bool = True) -> None:
         """Write down ``image``, which is committed, and forget what is older than wanted."""
-        if self._executor is None:
+        if self._executor is None or not in_background:
             self._write_snapshot(image)
         else:
             self._executor.submit(self._write_snapshot_quietly, image)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Final
 
-from moldau.cli.errors import CommandError, UsageError
+from moldau.cli.errors import UsageError
 
 COMMANDS: Final = {
     "start": "run a broker",
@@ -95,7 +95,6 @@ def _overview() -> argparse.ArgumentParser:
 def _explain(error: Exception) -> str:
     """One line for people: what failed, and what may help."""
     from moldau.client.connection import ConnectionFailed
-    from moldau.config.definition import ConfigError
     from moldau.errors import ApiError
 
     if isinstance(error, ConnectionFailed):
@@ -105,7 +104,8 @@ def _explain(error: Exception) -> str:
         )
     if isinstance(error, ApiError):
         return f"{error} ({error.code.name})"
-    if isinstance(error, CommandError | ConfigError | ValueError):
+    # An exception that Moldau itself defines was raised for the user to read.
+    if type(error).__module__.startswith("moldau.") or isinstance(error, ValueError):
         return str(error)
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""

@@ -301,18 +301,23 @@ def _leader_and_isr_changes(
         # It is still fenced in the image while the records that unfence it are made.
         return replica == to_add or state.is_active(replica)
 
-    for topic, partition, registration in state.partitions():
-        if not _is_touched(registration, to_remove, to_add, unclean):
-            continue
-        change = partition_change(state, topic, partition, registration, may_lead)
-        if is_unclean_election_enabled(state, topic.name):
-            change.election = UNCLEAN
-        if unclean != NO_LEADER:
-            change.unclean_shutdown = (unclean,)
-        change.isr = without(registration.isr, to_remove, unclean)
-        record = change.build()
-        if record is not None:
-            yield record
+    for topic in state.image.topics_by_id.values():
+        is_unclean_enabled: bool | None = None
+        for partition, registration in topic.partitions.items():
+            if not _is_touched(registration, to_remove, to_add, unclean):
+                continue
+            if is_unclean_enabled is None:
+                is_unclean_enabled = is_unclean_election_enabled(state, topic.name)
+                min_isr = min_insync_replicas(state, topic.name)
+            change = partition_change(state, topic, partition, registration, may_lead, min_isr)
+            if is_unclean_enabled:
+                change.election = UNCLEAN
+            if unclean != NO_LEADER:
+                change.unclean_shutdown = (unclean,)
+            change.isr = without(registration.isr, to_remove, unclean)
+            record = change.build()
+            if record is not None:
+                yield record
 
 
 def _is_touched(
@@ -331,9 +336,11 @@ def partition_change(
     partition: int,
     registration: PartitionRegistration,
     may_lead: Callable[[int], bool] | None = None,
+    min_isr: int | None = None,
 ) -> PartitionChange:
     """A change of one partition, with what the cluster's settings say about it."""
-    min_isr = state.topic_setting(topic.name, "min.insync.replicas", "min.insync.replicas")
+    if min_isr is None:
+        min_isr = min_insync_replicas(state, topic.name)
     return PartitionChange(
         registration,
         topic.id,
@@ -341,10 +348,15 @@ def partition_change(
         state.is_active if may_lead is None else may_lead,
         metadata_version=state.image.metadata_version,
         # A minimum above the number of replicas could never be met.
-        min_isr=min(int(min_isr or 1), len(registration.replicas)),
+        min_isr=min(min_isr, len(registration.replicas)),
         is_elr_enabled=state.image.is_elr_enabled,
         election=ONLINE,
     )
+
+
+def min_insync_replicas(state: ControllerState, topic: str) -> int:
+    name = "min.insync.replicas"
+    return int(state.topic_setting(topic, name, name) or 1)
 
 
 def is_unclean_election_enabled(state: ControllerState, topic: str) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from moldau.config.broker import BrokerConfig
+from moldau.config.describe import ConfigEntry, describe_topic
 from moldau.errors import ApiError, ErrorCode
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.features import METADATA_3_7_IV2
@@ -31,6 +32,7 @@ from moldau.protocol.message import Message
 
 # One user's request may not fill the log, nor hold up everybody else's.
 MAX_RECORDS_PER_REQUEST: Final = 10_000
+_MAX_DESCRIBED: Final = 100
 
 
 class ControllerState:
@@ -49,6 +51,8 @@ class ControllerState:
         self.config = config
         self.rng = rng
         self._loader = MetadataLoader(image)
+        self._described: dict[tuple[tuple[str, str], ...], list[ConfigEntry]] = {}
+        self._described_on: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
         # "a_b" -> the topics that read so when dots become underscores, as in metric names.
         self.colliding: dict[str, dict[str, None]] = {}
         for name in image.topics_by_name:
@@ -109,6 +113,24 @@ class ControllerState:
     @property
     def own_settings(self) -> Mapping[str, str]:
         return self.image.config(BROKER_RESOURCE, str(self.node_id))
+
+    def describe_topic(self, overrides: Mapping[str, str]) -> list[ConfigEntry]:
+        """Every setting of a topic with these of its own, sorted by name.
+
+        Topics that are created one after the other mostly look alike, so answers are kept
+        until a setting of the brokers changes.
+        """
+        basis = (self.own_settings, self.cluster_settings)
+        if self._described_on != basis or len(self._described) > _MAX_DESCRIBED:
+            self._described_on = basis
+            self._described = {}
+        key = tuple(sorted(overrides.items()))
+        known = self._described.get(key)
+        if known is None:
+            entries = describe_topic(overrides, self.config, *basis)
+            known = sorted(entries, key=lambda entry: entry.name)
+            self._described[key] = known
+        return known
 
     def topic_setting(self, topic: str, topic_name: str, broker_name: str) -> str | None:
         """A topic's value in force: its own, this broker's, the cluster's, or the file's."""

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from typing import Final
 
 from moldau.config.broker import BrokerConfig
-from moldau.config.describe import describe_topic
 from moldau.controller.configs import alter_resource, clear_elr_records
 from moldau.controller.outcome import Outcome
 from moldau.controller.partitions import (
@@ -219,10 +218,6 @@ class _Creation:
         key = tuple(sorted(overrides.items()))
         known = self._effective.get(key)
         if known is None:
-            state = self.state
-            entries = describe_topic(
-                overrides, state.config, state.own_settings, state.cluster_settings
-            )
             known = [
                 CreatableTopicConfigs(
                     name=entry.name,
@@ -231,7 +226,7 @@ class _Creation:
                     config_source=entry.source,
                     is_sensitive=entry.sensitive,
                 )
-                for entry in sorted(entries, key=lambda entry: entry.name)
+                for entry in self.state.describe_topic(overrides)
             ]
             self._effective[key] = known
         return known

@@ -10,7 +10,7 @@ arrive many at a time, large ones in many pieces, and both should cost one copy:
 * A frame over ``LARGE_FRAME_BYTES`` gets its own memory and is received there exactly up
   to its end. The memory is a ``BytesIO``: its buffer can be written in place and
   its ``getvalue()`` hands the very same memory out as ``bytes``. A ``bytearray`` would
-  have to be copied once more (at 256 KB that copy costs as much as receiving).
+  have to be copied into fresh memory once more.
 
 Rules this module keeps:
 

@@ -32,11 +32,6 @@ def unknown_version(name: str, version: int, lowest: int, highest: int) -> Malfo
     return MalformedMessage(f"{name} has no version {version}: versions are {lowest} to {highest}")
 
 
-def unexpected_null(what: str) -> MalformedMessage:
-    """A null where the version allows none."""
-    return MalformedMessage(f"{what} is null")
-
-
 def _bad_length(what: str, length: i64, left: i64) -> MalformedMessage:
     return MalformedMessage(f"{what} of length {length} with {left} bytes left")
 
@@ -109,35 +104,47 @@ def read_uuid(data: bytes, position: i64) -> bytes:
     return data[position:end]
 
 
-def _string(data: bytes, position: i64, length: i64) -> tuple[str, i64]:
-    end = position + length
-    if length < 0 or length > MAX_STRING_BYTES or end > len(data):
-        raise _bad_length("string", length, len(data) - position)
-    return data[position:end].decode(), end
+def _bad_string(data: bytes, position: i64, length: i64) -> MalformedMessage:
+    return _bad_length("string", length, len(data) - position)
 
 
 def read_string(data: bytes, position: i64) -> tuple[str, i64]:
     length: int = read_i16_be(data, position)
-    return _string(data, position + 2, length)
+    position += 2
+    end = position + length
+    if length < 0 or end > len(data):
+        raise _bad_string(data, position, length)
+    return data[position:end].decode(), end
 
 
 def read_nullable_string(data: bytes, position: i64) -> tuple[str | None, i64]:
     length: int = read_i16_be(data, position)
+    position += 2
     if length == -1:
-        return None, position + 2
-    return _string(data, position + 2, length)
+        return None, position
+    end = position + length
+    if length < 0 or end > len(data):
+        raise _bad_string(data, position, length)
+    return data[position:end].decode(), end
 
 
 def read_compact_string(data: bytes, position: i64) -> tuple[str, i64]:
-    length, position = read_uvarint(data, position)
-    return _string(data, position, length - 1)
+    # Lengths of one byte are read here: plain Python pays dearly for every call.
+    length: i64 = data[position]
+    if length < 128:
+        position += 1
+    else:
+        length, position = read_uvarint(data, position)
+    end = position + length - 1
+    if length == 0 or length > MAX_STRING_BYTES + 1 or end > len(data):
+        raise _bad_string(data, position, length - 1)
+    return data[position:end].decode(), end
 
 
 def read_compact_nullable_string(data: bytes, position: i64) -> tuple[str | None, i64]:
-    length, position = read_uvarint(data, position)
-    if length == 0:
-        return None, position
-    return _string(data, position, length - 1)
+    if data[position] == 0:
+        return None, position + 1
+    return read_compact_string(data, position)
 
 
 def _bytes_end(data: bytes, position: i64, length: i64) -> i64:
@@ -193,40 +200,42 @@ def read_compact_records(data: bytes, position: i64) -> tuple[memoryview | None,
     return memoryview(data)[position:end], end
 
 
-def _check_count(data: bytes, position: i64, count: i64, element_bytes: i64) -> None:
-    left: i64 = len(data) - position
-    if count < 0 or count * element_bytes > left:
-        raise _bad_length("array", count, left)
+def _bad_count(data: bytes, position: i64, count: i64) -> MalformedMessage:
+    return _bad_length("array", count, len(data) - position)
 
 
 def read_count(data: bytes, position: i64, element_bytes: i64) -> tuple[i64, i64]:
     """An array's length, possible with elements of at least ``element_bytes``."""
     count: int = read_i32_be(data, position)
     position += 4
-    _check_count(data, position, count, element_bytes)
+    if count < 0 or count * element_bytes > len(data) - position:
+        raise _bad_count(data, position, count)
     return count, position
 
 
 def read_nullable_count(data: bytes, position: i64, element_bytes: i64) -> tuple[i64, i64]:
     """Like ``read_count``; -1 stands for a null array."""
-    count: int = read_i32_be(data, position)
-    position += 4
-    if count != -1:
-        _check_count(data, position, count, element_bytes)
-    return count, position
+    if read_i32_be(data, position) == -1:
+        return -1, position + 4
+    return read_count(data, position, element_bytes)
 
 
 def read_compact_count(data: bytes, position: i64, element_bytes: i64) -> tuple[i64, i64]:
-    count, position = read_uvarint(data, position)
-    _check_count(data, position, count - 1, element_bytes)
-    return count - 1, position
+    count: i64 = data[position]
+    if count < 128:
+        position += 1
+    else:
+        count, position = read_uvarint(data, position)
+    count -= 1
+    if count < 0 or count * element_bytes > len(data) - position:
+        raise _bad_count(data, position, count)
+    return count, position
 
 
 def read_compact_nullable_count(data: bytes, position: i64, element_bytes: i64) -> tuple[i64, i64]:
-    count, position = read_uvarint(data, position)
-    if count != 0:
-        _check_count(data, position, count - 1, element_bytes)
-    return count - 1, position
+    if data[position] == 0:
+        return -1, position + 1
+    return read_compact_count(data, position, element_bytes)
 
 
 def read_i8_list(data: bytes, position: i64, count: i64) -> list[int]:

@@ -3,6 +3,9 @@
 Below the recovery point everything is on the device: batches, the indexes of finished
 segments, leader epochs. After a crash only the segments from there on are read.
 
+The epochs are written when a job is made, on the thread that owns the log: they change
+once in the life of a leader, and then everything else can be fsynced by any thread.
+
 Rules this module keeps:
 
 * The recovery point moves after the fsync that makes it true, never before.
@@ -71,8 +74,10 @@ class LogFlusher:
     def job(self, end_offset: int, snapshot: str | None, *, with_last: bool) -> FlushJob:
         """A flush of everything below ``end_offset``, and of the producer snapshot if given.
 
-        ``with_last`` includes a segment that begins just there, and is empty.
+        ``with_last`` includes a segment that begins just there, and is empty. Raises
+        OSError if the epochs cannot be written.
         """
+        self._leader_epochs.flush()
         bound = end_offset + 1 if with_last else end_offset
         segments = self._segments.overlapping(self.recovery_point, bound)
         return FlushJob(segments, end_offset, snapshot, self._cuts)
@@ -99,7 +104,6 @@ class LogFlusher:
             if not self._is_name_durable:
                 disk.sync_dir(self.directory.rpartition("/")[0])
                 self._is_name_durable = True
-        self._leader_epochs.flush()
         now_ms = self._context.clock.now_ms()
         with _lock:
             if job.cuts == self._cuts:

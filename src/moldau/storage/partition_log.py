@@ -381,6 +381,7 @@ class PartitionLog:
         if old.base_offset == base_offset:
             assert old.size == 0, f"{old} cannot be rolled at its own base offset"
             return old
+        self.leader_epochs.flush()
         old.become_inactive()
         if self._flusher.recovery_point >= base_offset:
             # Recovery will not look at the old segment: its indexes must be right for ever.
@@ -414,11 +415,17 @@ class PartitionLog:
             ApiError: KAFKA_STORAGE_ERROR.
         """
         end_offset = self.log_end_offset if up_to is None else up_to
-        self._run_flush(self._flusher.job(end_offset, None, with_last=up_to is None))
+        self._run_flush(self._flush_job(end_offset, with_last=up_to is None))
 
     def flush_in_background(self) -> object:
         """Begin to flush the whole log in the executor; returns the executor's future."""
-        return self._submit_flush(self._flusher.job(self.log_end_offset, None, with_last=True))
+        return self._submit_flush(self._flush_job(self.log_end_offset, with_last=True))
+
+    def _flush_job(self, end_offset: int, *, with_last: bool) -> FlushJob:
+        try:
+            return self._flusher.job(end_offset, None, with_last=with_last)
+        except OSError as error:
+            raise self.storage_error(error, "writing the leader epochs of") from error
 
     def _submit_flush(self, job: FlushJob) -> object:
         executor = self._context.executor

@@ -14,8 +14,7 @@ from collections.abc import Collection, Iterable
 from struct import Struct, error
 from typing import Final
 
-from crc32c import crc32c
-
+from moldau.record.checksum import crc32c
 from moldau.storage.disk import Disk
 from moldau.storage.producer_entry import NO_OFFSET, ProducerEntry
 

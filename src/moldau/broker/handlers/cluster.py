@@ -127,14 +127,23 @@ def metadata(
         if version < FIRST_METADATA_VERSION_WITH_IDS and (
             wanted.name is None or wanted.topic_id != NO_UUID
         ):
-            message = f"Metadata version {version} asks for topics by name, not by id"
-            raise ApiError(ErrorCode.INVALID_REQUEST, message)
+            return _refuse(request)
         if wanted.name is not None and wanted.name not in broker.image.topics_by_name:
             missing.append(wanted.name)
     may_create = request.allow_auto_topic_creation and broker.config.auto_create_topics_enable
     if missing and may_create:
         return _create_and_answer(broker, request, context, missing)
     return _answer(broker, request, context)
+
+
+def _refuse(request: MetadataRequest) -> MetadataResponse:
+    """Versions 10 and 11 have a field for ids, but only name topics (KAFKA-10774)."""
+    return MetadataResponse(
+        topics=[
+            MetadataResponseTopic(error_code=ErrorCode.INVALID_REQUEST, name=each.name or "")
+            for each in request.topics or []
+        ]
+    )
 
 
 async def _create_and_answer(

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from moldau.broker.handlers.cluster import TOPIC_OPERATIONS, why_unknown
-from moldau.errors import ApiError, ErrorCode
+from moldau.errors import ErrorCode
 from moldau.ids import INTERNAL_TOPICS
 from moldau.metadata.image import TopicImage
 from moldau.metadata.registrations import PartitionRegistration
@@ -28,8 +28,10 @@ def handle(
     cursor = request.cursor
     first = cursor.topic_name if cursor is not None else ""
     pages = sorted({name for name in names if name >= first})
-    if cursor is not None:
-        _check_cursor(cursor, wants_all, pages)
+    if cursor is not None and not _is_valid(cursor, wants_all, pages):
+        return DescribeTopicPartitionsResponse(
+            topics=[_failed(each.name, ErrorCode.INVALID_REQUEST) for each in request.topics]
+        )
 
     limit = min(broker.config.max_request_partition_size_limit, request.response_partition_limit)
     remaining = max(1, limit)
@@ -41,7 +43,7 @@ def handle(
         topic = broker.image.topics_by_name.get(name)
         if topic is None:
             if not wants_all:
-                response.topics.append(_unknown(name))
+                response.topics.append(_failed(name, why_unknown(name)))
             continue
         start = cursor.partition_index if cursor is not None and name == first else 0
         indexes = [index for index in sorted(topic.partitions) if index >= start]
@@ -54,13 +56,9 @@ def handle(
     return response
 
 
-def _check_cursor(cursor: Cursor, wants_all: bool, pages: list[str]) -> None:
-    if not wants_all and cursor.topic_name not in pages:
-        message = f"the cursor's topic {cursor.topic_name} is not among the topics asked for"
-        raise ApiError(ErrorCode.INVALID_REQUEST, message)
-    if cursor.partition_index < 0:
-        message = f"the cursor's partition {cursor.partition_index} must be at least 0"
-        raise ApiError(ErrorCode.INVALID_REQUEST, message)
+def _is_valid(cursor: Cursor, wants_all: bool, pages: list[str]) -> bool:
+    """A cursor stands on a topic that was asked for, at a partition that could be."""
+    return cursor.partition_index >= 0 and (wants_all or cursor.topic_name in pages)
 
 
 def _described(topic: TopicImage, indexes: list[int]) -> DescribeTopicPartitionsResponseTopic:
@@ -90,9 +88,9 @@ def _partition(
     )
 
 
-def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
+def _failed(name: str, code: ErrorCode) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(
-        error_code=why_unknown(name),
+        error_code=code,
         name=name,
         is_internal=name in INTERNAL_TOPICS,
         topic_authorized_operations=TOPIC_OPERATIONS,

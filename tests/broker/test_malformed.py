@@ -1,0 +1,86 @@
+"""Broken requests against a whole broker: each is refused, none of them hurts anybody else."""
+
+import asyncio
+import random
+from collections.abc import Awaitable
+from typing import Any
+
+from moldau.broker.apis import HANDLERS
+from moldau.clock import ManualClock
+from moldau.errors import ErrorCode
+from moldau.network.session import CloseConnection
+from moldau.protocol.header import encode_request_header
+from moldau.protocol.primitives import MalformedMessage
+from moldau.storage.simulated_disk import SimulatedDisk
+from tests.broker.batches import batch, idempotent
+from tests.broker.producing import create_topic, fetch_request, produce, produce_request
+from tests.broker.simulated import SimulatedBroker
+from tests.network.fuzzing import FrameMutator
+from tests.protocol.random_messages import random_message
+from tests.running import RunningBroker, WireClient
+
+FRAMES = 100_000
+
+
+def good_frames(rng: random.Random) -> list[bytes]:
+    """Requests for every API that is answered, in every version, and some that hit a topic."""
+    frames = []
+    for handler in HANDLERS:
+        for version in range(handler.min_version, handler.max_version + 1):
+            request = random_message(f"{handler.name}Request", version, rng)
+            header = encode_request_header(handler.key, version, 1, "fuzz")
+            frames.append(header + request.encode(version))
+    for version in range(4, 13):
+        request: Any = produce_request("t", idempotent(9, 0, b"fuzz" * 20))
+        frames.append(encode_request_header(0, version, 1, "fuzz") + request.encode(version))
+        request = fetch_request("t", 0)
+        frames.append(encode_request_header(1, version, 1, "fuzz") + request.encode(version))
+    return frames
+
+
+def test_no_frame_brings_the_broker_down() -> None:
+    async def scenario() -> None:
+        rng = random.Random(11)
+        broker = SimulatedBroker(SimulatedDisk(seed=1), ManualClock())
+        await broker.node.start()
+        await broker.create("t")
+        assert await broker.produce("t", b"before") == 0
+        mutator = FrameMutator(rng, good_frames(rng))
+        refused = answered = 0
+        for _ in range(FRAMES):
+            try:
+                handled = broker.dispatcher.handle(broker.session, mutator.body())
+                awaitable = getattr(handled, "awaitable", handled)
+                if isinstance(awaitable, Awaitable):
+                    # What waits for its time to be over would wait for hours here.
+                    await asyncio.wait_for(awaitable, timeout=0.001)
+            except (MalformedMessage, CloseConnection):
+                refused += 1
+            except TimeoutError:
+                pass
+            else:
+                answered += 1
+        assert refused > FRAMES // 3
+        assert answered > FRAMES // 40, "the mutations must reach the handlers, too"
+        assert await broker.produce("t", b"after") == 0
+        values = await broker.read("t")
+        assert (values[0], values[-1]) == (b"before", b"after")
+
+    asyncio.run(scenario())
+
+
+def test_garbage_closes_its_connection_and_no_other(
+    broker: RunningBroker, client: WireClient
+) -> None:
+    with broker.connect() as hostile:
+        hostile.socket.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        assert hostile.is_closed_by_peer()
+    with broker.connect() as hostile:
+        hostile.send_frame(b"\x00\x03\x00\x0c")
+        assert hostile.is_closed_by_peer()
+    with broker.connect() as hostile:
+        good = encode_request_header(3, 1, 1, "x") + b"\xff\xff\xff\xff"
+        hostile.send_frame(good + b"surplus")
+        assert hostile.is_closed_by_peer()
+    create_topic(client, "t")
+    assert produce(client, "t", batch(b"fine")).error_code == ErrorCode.NONE

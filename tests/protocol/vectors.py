@@ -1,0 +1,67 @@
+"""A digest of what the codec does with a fixed set of inputs: messages, mutants, errors.
+
+Run as a program it prints the digest. ``--plain`` reads the package from its sources even
+where compiled modules lie beside them, so that the two can be compared in one installation.
+"""
+
+import hashlib
+import importlib.machinery
+import random
+import sys
+
+
+def import_from_sources() -> None:
+    """From now on, moldau's modules come from their ``.py`` files."""
+
+    def finder(path: str) -> importlib.machinery.FileFinder:
+        if "moldau" not in path:
+            raise ImportError
+        loader = (importlib.machinery.SourceFileLoader, importlib.machinery.SOURCE_SUFFIXES)
+        return importlib.machinery.FileFinder(path, loader)
+
+    sys.path_hooks.insert(0, finder)
+    sys.path_importer_cache.clear()
+
+
+def digest() -> str:
+    from moldau.protocol.header import decode_request_header
+    from moldau.protocol.reading import MalformedMessage
+    from tests.protocol.random_messages import every_version, message_class, random_message
+
+    rng = random.Random(5)
+    result = hashlib.sha256()
+    for name, version in every_version():
+        for _ in range(5):
+            message = random_message(name, version, rng)
+            encoded = message.encode(version)
+            result.update(encoded)
+            result.update(repr(message).encode())
+            mutant = bytearray(encoded or b"\0")
+            mutant[rng.randrange(len(mutant))] = rng.randrange(256)
+            outcome = ""
+            try:
+                decoded, end = message_class(name).decode(bytes(mutant), 0, version)
+                outcome = f"{decoded.encode(version).hex()} {end}"
+            except MalformedMessage:
+                outcome = "malformed"
+            try:
+                header, end = decode_request_header(bytes(mutant))
+                outcome += f" {header} {end}"
+            except MalformedMessage:
+                outcome += " malformed"
+            lower = rng.randrange(version + 1)
+            try:
+                outcome += message.encode(lower).hex()
+            except ValueError as error:
+                outcome += str(error)
+            result.update(outcome.encode())
+    return result.hexdigest()
+
+
+if __name__ == "__main__":
+    if "--plain" in sys.argv:
+        import_from_sources()
+    found = digest()
+    from moldau.protocol import reading
+
+    print(found, "plain" if str(reading.__file__).endswith(".py") else "compiled")
