@@ -30,6 +30,7 @@ from moldau.clock import Clock, SystemClock
 from moldau.config.broker import BrokerConfig
 from moldau.config.listeners import Listener
 from moldau.network.limits import ServerLimits
+from moldau.network.memory import keep_freed_memory
 from moldau.network.server import Server
 from moldau.storage.disk import Disk, RealDisk
 from moldau.storage.log_manager import LogManager
@@ -210,6 +211,7 @@ def run(config: BrokerConfig) -> int:
 async def _serve(config: BrokerConfig) -> None:
     # Cycles are rare here; looking for them often costs more than it frees (DESIGN: p99.9).
     gc.set_threshold(50_000, 50, 100)
+    keep_freed_memory()
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -253,6 +253,8 @@ class LogManager:
 
     def _by_partition_count(self) -> list[str]:
         """The live directories, the one with the fewest partitions first."""
+        if len(self.dirs.live) == 1:
+            return list(self.dirs.live)
         counts = dict.fromkeys(self.dirs.live, 0)
         for log in self._all_logs():
             if log.log_dir in counts:

@@ -124,6 +124,9 @@ class Segment:
             self.time_index.create()
             if config.preallocate:
                 self.log.preallocate(config.segment_bytes)
+            else:
+                # Most new partitions wait a while for their first record, or for ever.
+                self.log.close()
 
     def __repr__(self) -> str:
         return f"Segment({self.log.path}, {self.size} bytes)"
