@@ -29,10 +29,16 @@ def kafka_dir() -> Path:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A free port whose successor is free too: Moldau's controller listener takes that one."""
+    while True:
+        with socket.socket() as probe, socket.socket() as successor:
+            probe.bind((HOST, 0))
+            port: int = probe.getsockname()[1]
+            try:
+                successor.bind((HOST, port + 1))
+            except OSError:
+                continue
+            return port
 
 
 class Broker:
@@ -137,7 +143,7 @@ class MoldauBroker(Broker):
     kind = "moldau"
 
     def command(self) -> list[str]:
-        command = [sys.executable, "-m", "moldau.cli.main", "start"]
+        command = [sys.executable, "-m", "moldau", "start"]
         command += ["--data-dir", str(self.directory), "--listen", self.bootstrap]
         for name, value in self.settings.items():
             command += ["--set", f"{name}={value}"]

@@ -67,6 +67,8 @@ def bootstrap(broker_kind: type[Broker], tmp_path_factory: pytest.TempPathFactor
     with broker_kind(tmp_path_factory.mktemp("broker") / "data") as broker:
         _ran["broker under test"] = f"{broker.kind}, ready after {broker.ready_s:.2f} s"
         yield broker.bootstrap
+        if tracebacks := broker.log_path.read_text(errors="replace").count("Traceback"):
+            _ran["broker's log"] = f"{tracebacks} tracebacks in {broker.log_path}"
 
 
 @pytest.fixture(scope="session")

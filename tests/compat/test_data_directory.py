@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import Producer
 from tests.compat.clients.base import CODECS
 from tests.compat.clients.programs import UnavailableError, require_apache_kafka
-from tests.compat.directory import Contents, end_offset, fill, open_client, read_all, shapes, write
+from tests.compat.directory import Contents, fill, open_client, read_everything, shapes, write
 from tests.compat.java_tools import Output, run_tool
 from tests.compat.sample import PARTITIONS, assert_same_records, wait_until
 from tools.brokers import ApacheKafkaBroker, Broker
@@ -167,8 +167,7 @@ def test_apache_kafka_and_this_broker_take_turns_on_one_directory(
 
 
 def assert_same_contents(broker: Broker, contents: Contents) -> None:
-    wide = [name for name in contents.records if name.startswith("codec-")]
-    found = read_all(broker, wide, PARTITIONS) | read_all(broker, ["rolled"], 1)
+    found = read_everything(broker)
     for name, records in contents.records.items():
         assert_same_records(found[name], records)
 
@@ -211,11 +210,7 @@ def produce_until_killed(broker: Broker, restart: bool) -> dict[int, bytes]:
 
 
 def numbers_in(broker: Broker) -> dict[int, bytes | None]:
-    client = open_client(broker)
-    end = end_offset(client, "numbers", 0)
-    records = client.consume("numbers", {0: 0}, end)
-    client.close()
-    return {record.offset: record.value for record in records}
+    return {record.offset: record.value for record in read_everything(broker)["numbers"]}
 
 
 def test_an_idempotent_producer_goes_on_after_kill_minus_nine(

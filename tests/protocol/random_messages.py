@@ -87,7 +87,7 @@ class _Builder:
 
     def value(self, field: Field) -> Any:
         nullable = field.nullable is not None and self.version in field.nullable
-        if (nullable or field.type == "records") and self.rng.random() < 0.2:
+        if nullable and self.rng.random() < 0.2:
             return None
         if field.is_array:
             count = self.rng.randrange(130, 140) if self.rng.random() < 0.01 else None

@@ -12,15 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 import pytest
-from tests.storage.log_making import (
-    DIRECTORY,
-    START_MS,
-    TOPIC_PARTITION,
-    batch,
-    new_log,
-    read_all,
-    reopened,
-)
 
 from moldau.clock import ManualClock
 from moldau.config.topic import LogConfig
@@ -35,6 +26,15 @@ from moldau.storage.simulated_disk import (
     SimulatedDisk,
     keep_everything,
     keep_nothing,
+)
+from tests.storage.log_making import (
+    DIRECTORY,
+    START_MS,
+    TOPIC_PARTITION,
+    batch,
+    new_log,
+    read_all,
+    reopened,
 )
 
 CONFIG = LogConfig(segment_bytes=900, index_interval_bytes=150)

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.storage.log_making import EPOCH, START_MS, append, batch, read_all
 
 from moldau.clock import ManualClock
 from moldau.config.topic import LogConfig
@@ -26,6 +25,7 @@ from moldau.storage.disk import Disk, RealDisk
 from moldau.storage.log_dirs import DELETE, FUTURE, STRAY, parse_directory, suffixed_name
 from moldau.storage.log_manager import LogManager
 from moldau.storage.simulated_disk import SimulatedDisk, keep_everything, keep_nothing
+from tests.storage.log_making import EPOCH, START_MS, append, batch, read_all
 
 CONFIG = LogConfig(segment_bytes=500)
 TOPIC_ID = b"0123456789abcdef"
@@ -184,6 +184,24 @@ def test_a_deleted_log_gives_its_name_free_and_its_bytes_later() -> None:
     manager.delete_expired_directories(clock.now_ms() + 60_000)
     assert not disk.exists(log.directory)
     assert disk.exists(new.directory)
+
+
+def test_a_deleted_log_does_not_vouch_for_its_namesake() -> None:
+    disk = SimulatedDisk()
+    manager = started(disk)
+    log = manager.get_or_create(ORDERS, CONFIG, TOPIC_ID)
+    for _ in range(20):
+        append(log, b"x" * 100)
+    log.flush()
+    manager.checkpoint_recovery_points(START_MS)
+    manager.delete(ORDERS)
+    new = manager.get_or_create(ORDERS, CONFIG, bytes(reversed(TOPIC_ID)))
+    assert read_offsets(disk, f"/d1/{RECOVERY_POINT_CHECKPOINT}") == {}
+    append(new, b"y")
+    disk.crash(keep_everything)
+    found = started(disk).get(ORDERS)
+    assert found is not None
+    assert (found.log_end_offset, found.recovery_point) == (1, 0)
 
 
 def test_a_deletion_that_was_interrupted_is_finished_by_the_next_start() -> None:

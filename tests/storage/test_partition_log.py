@@ -6,6 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from moldau.clock import ManualClock
+from moldau.config.topic import LogConfig
+from moldau.errors import ApiError, ErrorCode
+from moldau.protocol.primitives import FileRegion
+from moldau.record.control import ControlType, end_txn_batch
+from moldau.record.header import iter_headers, read_header
+from moldau.storage.disk import RealDisk
+from moldau.storage.partition_log import PartitionLog
+from moldau.storage.producer_state import AppendOrigin
+from moldau.storage.simulated_disk import SimulatedDisk, keep_nothing
 from tests.storage.log_making import (
     DIRECTORY,
     EPOCH,
@@ -17,16 +28,6 @@ from tests.storage.log_making import (
     read_all,
     reopened,
 )
-
-from moldau.clock import ManualClock
-from moldau.config.topic import LogConfig
-from moldau.errors import ApiError, ErrorCode
-from moldau.protocol.primitives import FileRegion
-from moldau.record.control import ControlType, end_txn_batch
-from moldau.record.header import iter_headers, read_header
-from moldau.storage.disk import RealDisk
-from moldau.storage.producer_state import AppendOrigin
-from moldau.storage.simulated_disk import SimulatedDisk, keep_nothing
 
 SMALL_SEGMENTS = LogConfig(segment_bytes=500, index_interval_bytes=100)
 
@@ -113,7 +114,7 @@ def test_a_read_at_the_end_is_empty_and_remembered() -> None:
     )
 
 
-def new_log_with(*values: bytes, config: LogConfig | None = None):  # type: ignore[no-untyped-def]
+def new_log_with(*values: bytes, config: LogConfig | None = None) -> PartitionLog:
     log = new_log(config=config)
     for value in values:
         append(log, value)
@@ -180,9 +181,12 @@ def test_reads_go_on_in_the_next_segment() -> None:
         assert read_all(log, start)[0][0] == start
 
 
-def test_a_tail_reader_needs_one_read_of_the_disk_for_each_fetch(tmp_path: Path) -> None:
-    log = new_log_with(*(b"x" * 50 for _ in range(100)), config=LogConfig(segment_bytes=3000))
-    counted = CountingReads(log)
+def test_a_tail_reader_needs_one_read_of_the_disk_for_each_fetch() -> None:
+    disk = SimulatedDisk()
+    log = new_log(disk, LogConfig(segment_bytes=3000))
+    for _ in range(100):
+        append(log, b"x" * 50)
+    counted = CountingReads(disk)
     offset = log.log_end_offset
     log.read(offset, 1000, max_offset=offset)
     for _ in range(50):
@@ -197,16 +201,15 @@ def test_a_tail_reader_needs_one_read_of_the_disk_for_each_fetch(tmp_path: Path)
 class CountingReads:
     """Counts how often the files of a log are read."""
 
-    def __init__(self, log) -> None:  # type: ignore[no-untyped-def]
+    def __init__(self, disk: SimulatedDisk) -> None:
         self.reads = 0
-        self._disk = log.segments.active._disk
-        begin = self._disk.begin
+        begin = disk.begin
 
         def counting(operation: str, path: str, changes: bool = True) -> None:
             self.reads += operation == "pread"
             begin(operation, path, changes)
 
-        self._disk.begin = counting
+        disk.begin = counting  # type: ignore[method-assign]
 
 
 def test_readable_bytes_tell_what_a_fetch_would_find() -> None:
@@ -334,7 +337,8 @@ def test_a_follower_becomes_a_copy_of_its_leader() -> None:
         data_of(leader.read(segment.base_offset, 1 << 20, max_offset=12))
         for segment in leader.segments
     )
-    follower = new_log(config=SMALL_SEGMENTS)
+    disk = SimulatedDisk()
+    follower = new_log(disk, SMALL_SEGMENTS)
     info = follower.append_as_follower(data + data[:40], 10)
     assert info is not None
     assert (info.first_offset, info.last_offset) == (0, 11)
@@ -343,6 +347,14 @@ def test_a_follower_becomes_a_copy_of_its_leader() -> None:
     assert follower.leader_epochs.entries() == leader.leader_epochs.entries()
     assert follower.producers.map_end_offset == 12
     assert follower.append_as_follower(b"") is None
+    # The snapshots that were taken on the way hold what the batches before them say.
+    for base_offset in [segment.base_offset for segment in follower.segments][1:]:
+        shorter = disk.fork()
+        truncated = reopened(shorter, SMALL_SEGMENTS)
+        truncated.truncate_to(base_offset)
+        entry = truncated.producers.entry(5)
+        assert entry is not None
+        assert entry.next_sequence == base_offset
 
 
 def test_a_follower_refuses_offsets_that_go_back_and_bad_checksums() -> None:

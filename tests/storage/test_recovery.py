@@ -5,6 +5,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+
+from moldau.config.topic import LogConfig
+from moldau.errors import ApiError, ErrorCode
+from moldau.ids import NO_UUID
+from moldau.record.header import iter_headers
+from moldau.storage.checkpoint import write_partition_metadata
+from moldau.storage.partition_log import PartitionLog
+from moldau.storage.simulated_disk import SimulatedDisk
 from tests.storage.log_making import (
     DIRECTORY,
     EPOCH,
@@ -16,14 +24,6 @@ from tests.storage.log_making import (
     read_all,
     reopened,
 )
-
-from moldau.config.topic import LogConfig
-from moldau.errors import ApiError, ErrorCode
-from moldau.ids import NO_UUID
-from moldau.record.header import iter_headers
-from moldau.storage.checkpoint import write_partition_metadata
-from moldau.storage.partition_log import PartitionLog
-from moldau.storage.simulated_disk import SimulatedDisk
 
 CONFIG = LogConfig(segment_bytes=500, index_interval_bytes=100)
 

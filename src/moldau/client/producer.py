@@ -16,13 +16,13 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, Self
 
 from moldau.client.batches import Delivery, Headers, PendingBatch, record_size
-from moldau.client.cluster import Cluster, TopicMetadata, error_code, raise_for
+from moldau.client.cluster import Cluster, TopicMetadata, error_code
 from moldau.client.connection import Connection, ConnectionFailed
 from moldau.client.partitioner import StickyPartitioner, partition_of_key
+from moldau.client.producer_identity import ProducerIdentity
 from moldau.clock import Clock, SystemClock
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import TopicPartition
-from moldau.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from moldau.protocol.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
@@ -38,7 +38,6 @@ _FIRST_WITH_TOPIC_IDS: Final = 13
 _RETRY_BACKOFF_S: Final = 0.1
 # How long a topic may be in the making, when asking for it creates it.
 _AUTO_CREATE_PATIENCE_S: Final = 5.0
-_MAX_SEQUENCE: Final = 0x7FFFFFFF
 
 _LOST_SEQUENCE: Final = frozenset(
     (
@@ -95,9 +94,7 @@ class Producer:
         self._delivery_timeout_s = delivery_timeout_s
         self._clock = clock or SystemClock()
         self._sticky = StickyPartitioner(rng or random.Random())
-        self._producer_id = -1
-        self._producer_epoch = -1
-        self._sequences: dict[TopicPartition, int] = {}
+        self._identity = ProducerIdentity()
         self._open: dict[TopicPartition, PendingBatch] = {}
         self._ready: dict[TopicPartition, deque[PendingBatch]] = {}
         self._in_flight: deque[_InFlight] = deque()
@@ -228,8 +225,8 @@ class Producer:
         return groups
 
     def _post(self, leader: int, batches: list[PendingBatch]) -> None:
-        if self._idempotent and self._producer_id < 0:
-            self._init_producer_id()
+        if self._idempotent and not self._identity.is_known:
+            self._identity.obtain(self.cluster)
         for batch in batches:
             queue = self._ready[batch.partition]
             queue.popleft()
@@ -240,7 +237,7 @@ class Producer:
             request = self._request(connection, batches)
             connection.post(request, is_answered=self._acks != 0)
         except ConnectionFailed as failure:
-            self._retry([(batch, _lost(failure)) for batch in batches])
+            self._retry(self._drain() + [(batch, _lost(failure)) for batch in batches])
             return
         if self._acks == 0:
             for batch in batches:
@@ -253,16 +250,16 @@ class Producer:
         topics: dict[str, TopicProduceData] = {}
         for batch in batches:
             name = batch.partition.topic
-            if self._producer_id >= 0 and batch.base_sequence < 0:
-                self._sequence(batch)
+            self._identity.number(batch)
             if name not in topics:
                 topics[name] = (
                     TopicProduceData(topic_id=self.cluster.topic(name).topic_id)
                     if with_ids
                     else TopicProduceData(name=name)
                 )
+            identity = self._identity
             records = batch.encode(
-                self._codec, self._level, self._producer_id, self._producer_epoch
+                self._codec, self._level, identity.producer_id, identity.producer_epoch
             )
             topics[name].partition_data.append(
                 PartitionProduceData(batch.partition.partition, records)
@@ -270,23 +267,26 @@ class Producer:
         timeout_ms = int(self.cluster.timeout_s * 1000)
         return ProduceRequest(None, self._acks, timeout_ms, list(topics.values()))
 
-    def _sequence(self, batch: PendingBatch) -> None:
-        batch.base_sequence = self._sequences.get(batch.partition, 0)
-        following = batch.base_sequence + len(batch.records)
-        # Sequences wrap around to 0 after the largest int32.
-        self._sequences[batch.partition] = following & _MAX_SEQUENCE
-
     def _take_answer(self) -> None:
         """Wait for the oldest answer; if something in it must be tried again, for all of them."""
-        producer_id = self._producer_id
+        producer_id = self._identity.producer_id
         failed = self._answer(self._in_flight.popleft())
-        if not failed and self._producer_id == producer_id:
+        if not failed and self._identity.producer_id == producer_id:
             return
-        # Batches behind a failed one fail too, by their sequence: put them back in order.
-        while self._in_flight:
-            failed += self._answer(self._in_flight.popleft())
+        failed += self._drain()
         if failed:
             self._retry(failed)
+
+    def _drain(self) -> list[tuple[PendingBatch, ApiError]]:
+        """Take all answers that are due.
+
+        Nothing new may leave before: a batch behind a failed one fails too, by its
+        sequence, unless the broker does not know the producer yet; then it would get in first.
+        """
+        failed: list[tuple[PendingBatch, ApiError]] = []
+        while self._in_flight:
+            failed += self._answer(self._in_flight.popleft())
+        return failed
 
     def _answer(self, request: _InFlight) -> list[tuple[PendingBatch, ApiError]]:
         """Finish what succeeded; the rest is returned with its error."""
@@ -369,22 +369,11 @@ class Producer:
             if not queue:
                 del self._ready[target]
 
-    def _init_producer_id(self) -> None:
-        def ask() -> None:
-            request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0)
-            response = self.cluster.request(request, InitProducerIdResponse)
-            raise_for(response.error_code, None, "producer id")
-            self._producer_id = response.producer_id
-            self._producer_epoch = response.producer_epoch
-
-        self.cluster.retrying(ask)
-
     def _forget_producer(self) -> None:
         """Start a new sequence under a new producer id with the next request."""
         if not self._idempotent:
             return
-        self._producer_id = -1
-        self._sequences.clear()
+        self._identity.forget()
         for queue in self._ready.values():
             for batch in queue:
                 batch.unsequence()

@@ -256,15 +256,19 @@ def is_throttled_replicas(items: tuple[str, ...]) -> bool:
 def parse_table(text: str) -> Iterable[Setting]:
     """The settings of one table; the format is the module's docstring."""
     lines = text.strip().split("\n")
+    # Looking names up in plain dictionaries is what makes this quick; a broker starts with it.
+    types = SettingType.__members__
+    modes = {mode.value: mode for mode in UpdateMode}
+    statuses = {status.value: status for status in Status}
     for head, doc in zip(lines[::2], lines[1::2], strict=True):
         name, type, default, allowed, importance, mode, status = head.split()
         yield Setting(
             name,
-            SettingType[type],
+            types[type],
             None if default == "null" else default.replace("''", ""),
             allowed,
             importance,
-            UpdateMode(mode),
-            Status(status),
+            modes[mode],
+            statuses[status],
             doc.strip(),
         )

@@ -162,8 +162,7 @@ def read_bytes(data: bytes, position: i64) -> tuple[bytes, i64]:
 
 
 def read_nullable_bytes(data: bytes, position: i64) -> tuple[bytes | None, i64]:
-    length: int = read_i32_be(data, position)
-    if length == -1:
+    if read_i32_be(data, position) == -1:
         return None, position + 4
     return read_bytes(data, position)
 
@@ -175,29 +174,35 @@ def read_compact_bytes(data: bytes, position: i64) -> tuple[bytes, i64]:
 
 
 def read_compact_nullable_bytes(data: bytes, position: i64) -> tuple[bytes | None, i64]:
-    length, position = read_uvarint(data, position)
-    if length == 0:
-        return None, position
-    end = _bytes_end(data, position, length - 1)
-    return data[position:end], end
+    if data[position] == 0:
+        return None, position + 1
+    return read_compact_bytes(data, position)
 
 
-def read_records(data: bytes, position: i64) -> tuple[memoryview | None, i64]:
+def read_records(data: bytes, position: i64) -> tuple[memoryview, i64]:
     """Record batches as a view of the frame: nothing is copied."""
     length: int = read_i32_be(data, position)
     position += 4
-    if length == -1:
-        return None, position
     end = _bytes_end(data, position, length)
     return memoryview(data)[position:end], end
 
 
-def read_compact_records(data: bytes, position: i64) -> tuple[memoryview | None, i64]:
+def read_nullable_records(data: bytes, position: i64) -> tuple[memoryview | None, i64]:
+    if read_i32_be(data, position) == -1:
+        return None, position + 4
+    return read_records(data, position)
+
+
+def read_compact_records(data: bytes, position: i64) -> tuple[memoryview, i64]:
     length, position = read_uvarint(data, position)
-    if length == 0:
-        return None, position
     end = _bytes_end(data, position, length - 1)
     return memoryview(data)[position:end], end
+
+
+def read_compact_nullable_records(data: bytes, position: i64) -> tuple[memoryview | None, i64]:
+    if data[position] == 0:
+        return None, position + 1
+    return read_compact_records(data, position)
 
 
 def _bad_count(data: bytes, position: i64, count: i64) -> MalformedMessage:
@@ -292,5 +297,5 @@ def skip_tags(data: bytes, position: i64) -> i64:
     """Step over a section of tagged fields, none of which is known."""
     count, position = read_uvarint(data, position)
     for _ in range(count):
-        _, _, position = read_tag(data, position)
+        position = read_tag(data, position)[2]
     return position

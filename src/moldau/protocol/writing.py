@@ -157,23 +157,33 @@ def _write_record_bytes(writer: BytesWriter, parts: list[Part] | None, records: 
         writer.write(bytes(records))
 
 
-def write_records(writer: BytesWriter, parts: list[Part] | None, records: Part | None) -> None:
+def write_records(writer: BytesWriter, parts: list[Part] | None, records: Part) -> None:
     """Record batches; ``parts`` collects what must not be copied (None: copy everything)."""
-    if records is None:
-        write_i32_be(writer, -1)
-        return
     write_i32_be(writer, len(records))
     _write_record_bytes(writer, parts, records)
 
 
-def write_compact_records(
+def write_nullable_records(
+    writer: BytesWriter, parts: list[Part] | None, records: Part | None
+) -> None:
+    if records is None:
+        write_i32_be(writer, -1)
+    else:
+        write_records(writer, parts, records)
+
+
+def write_compact_records(writer: BytesWriter, parts: list[Part] | None, records: Part) -> None:
+    write_uvarint(writer, len(records) + 1)
+    _write_record_bytes(writer, parts, records)
+
+
+def write_compact_nullable_records(
     writer: BytesWriter, parts: list[Part] | None, records: Part | None
 ) -> None:
     if records is None:
         writer.append(0)
-        return
-    write_uvarint(writer, len(records) + 1)
-    _write_record_bytes(writer, parts, records)
+    else:
+        write_compact_records(writer, parts, records)
 
 
 def write_i8_list(writer: BytesWriter, values: list[int]) -> None:

@@ -24,17 +24,13 @@ def append_replicated(
     if not headers:
         return None
     write_batches(log, records, headers)
-    size_bytes = 0
-    for header in headers:
-        replay_batch(log.producers, header, records, size_bytes, log.segments.active.txn_index)
-        size_bytes += header.size_bytes
     return LogAppendInfo(
         headers[0].base_offset,
         headers[-1].last_offset,
         NO_TIMESTAMP,
         log.log_start_offset,
         max(header.max_timestamp for header in headers),
-        size_bytes,
+        sum(header.size_bytes for header in headers),
     )
 
 
@@ -68,7 +64,7 @@ def _check(
 def write_batches(
     log: "PartitionLog", data: memoryview | bytes, headers: list[BatchHeader]
 ) -> None:
-    """Write whole batches and move the end of the log with every piece.
+    """Write whole batches; the end of the log and the producers follow with every piece.
 
     A piece is what fits the active segment. If the disk fails between two pieces, the
     first ones stay: the log is shorter than asked for, but right.
@@ -84,8 +80,7 @@ def write_batches(
                 header.max_timestamp,
                 header.last_offset,
                 now_ms,
-                config.segment_bytes,
-                config.segment_ms,
+                config,
             ):
                 _write_piece(log, data[start:end], piece)
                 start = end
@@ -101,9 +96,15 @@ def write_batches(
 def _write_piece(log: "PartitionLog", data: memoryview | bytes, piece: list[BatchHeader]) -> None:
     if not piece:
         return
-    log.segments.active.append_batches(data, piece)
     for header in piece:
         if header.partition_leader_epoch >= 0:
             log.assign_epoch(header.partition_leader_epoch, header.base_offset)
+    segment = log.segments.active
+    segment.append_batches(data, piece)
     log.log_end_offset = piece[-1].next_offset
+    position = 0
+    for header in piece:
+        # Before the next roll: it takes a snapshot of the producers.
+        replay_batch(log.producers, header, data, position, segment.txn_index)
+        position += header.size_bytes
     piece.clear()

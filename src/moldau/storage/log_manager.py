@@ -74,6 +74,8 @@ class LogManager:
         self._failures: deque[tuple[str, str]] = deque()
         self._to_remove: list[tuple[int, str]] = []
         self._written: dict[str, dict[TopicPartition, int]] = {}
+        # Log directories whose checkpoints may name partitions that are deleted.
+        self._outdated: set[str] = set()
         self.context = LogContext(
             disk, clock, rng, executor, self._directory_failed, producer_expiration_ms
         )
@@ -114,6 +116,7 @@ class LogManager:
                 self.dirs.fail(path, f"loading failed: {error}")
                 continue
             self.was_clean_shutdown &= loaded.was_clean
+            self._outdated.add(path)
             self._adopt(loaded)
         self._check_one_is_live()
 
@@ -234,6 +237,7 @@ class LogManager:
             name = suffixed_name(topic_partition, new_uuid(self._rng), FUTURE)
         for path in [log_dir] if log_dir is not None else self._by_partition_count():
             directory = f"{path}/{name}"
+            self._update_checkpoints(path)
             try:
                 self._disk.make_dirs(directory)
                 if topic_id != NO_UUID:
@@ -250,6 +254,15 @@ class LogManager:
         raise ApiError(
             ErrorCode.KAFKA_STORAGE_ERROR, f"no log directory can take {topic_partition} now"
         )
+
+    def _update_checkpoints(self, path: str) -> None:
+        """Before a log is made: its namesake that was deleted must not vouch for its offsets."""
+        if path not in self._outdated:
+            return
+        self._outdated.discard(path)
+        self._write_recovery_points(path)
+        self._write_log_start_offsets(path)
+        self._write_high_watermarks(path)
 
     def _by_partition_count(self) -> list[str]:
         """The live directories, the one with the fewest partitions first."""
@@ -275,6 +288,7 @@ class LogManager:
                     f"{', '.join(self.dirs.offline)}",
                 )
             return False
+        self._outdated.add(log.log_dir)
         suffix = STRAY if is_stray else DELETE
         name = suffixed_name(topic_partition, new_uuid(self._rng), suffix)
         # Closed first: a flush that is under way may now fail without meaning anything.
@@ -293,26 +307,19 @@ class LogManager:
         del now_ms
         self.handle_failures()
         for path in list(self.dirs.live):
-            points = {log.topic_partition: log.recovery_point for log in self._logs_in(path)}
-            self._write_checkpoint(path, RECOVERY_POINT_CHECKPOINT, points)
+            self._write_recovery_points(path)
 
     def checkpoint_log_start_offsets(self, now_ms: int) -> None:
         """Write down where logs start, where the first segment does not say it."""
         del now_ms
         for path in list(self.dirs.live):
-            offsets = {
-                log.topic_partition: log.log_start_offset
-                for log in self._logs_in(path)
-                if log.log_start_offset > log.segments.first.base_offset
-            }
-            self._write_checkpoint(path, LOG_START_OFFSET_CHECKPOINT, offsets)
+            self._write_log_start_offsets(path)
 
     def checkpoint_high_watermarks(self, now_ms: int) -> None:
         """Write down what is committed (``replication-offset-checkpoint``)."""
         del now_ms
         for path in list(self.dirs.live):
-            offsets = {log.topic_partition: log.high_watermark for log in self._logs_in(path)}
-            self._write_checkpoint(path, HIGH_WATERMARK_CHECKPOINT, offsets)
+            self._write_high_watermarks(path)
 
     def flush_dirty_logs(self, now_ms: int) -> None:
         """Flush the logs whose ``flush.ms`` have passed; in the background if possible."""
@@ -358,6 +365,22 @@ class LogManager:
             _log.warning("%s was not removed: %s", directory, error)
 
     # -- checkpoints --
+
+    def _write_recovery_points(self, path: str) -> None:
+        points = {log.topic_partition: log.recovery_point for log in self._logs_in(path)}
+        self._write_checkpoint(path, RECOVERY_POINT_CHECKPOINT, points)
+
+    def _write_log_start_offsets(self, path: str) -> None:
+        offsets = {
+            log.topic_partition: log.log_start_offset
+            for log in self._logs_in(path)
+            if log.log_start_offset > log.segments.first.base_offset
+        }
+        self._write_checkpoint(path, LOG_START_OFFSET_CHECKPOINT, offsets)
+
+    def _write_high_watermarks(self, path: str) -> None:
+        offsets = {log.topic_partition: log.high_watermark for log in self._logs_in(path)}
+        self._write_checkpoint(path, HIGH_WATERMARK_CHECKPOINT, offsets)
 
     def _write_checkpoint(
         self, log_dir: str, name: str, offsets: dict[TopicPartition, int]

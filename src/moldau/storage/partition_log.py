@@ -23,7 +23,9 @@ from typing import Final
 from moldau.config.topic import LogConfig
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import NO_UUID, TopicPartition
+from moldau.record.produced import ProducedBatch
 from moldau.record.validator import validate_produced
+from moldau.record.walk import IS_COMPILED
 from moldau.storage.checkpoint import LEADER_EPOCH_CHECKPOINT
 from moldau.storage.follower_append import append_replicated, write_batches
 from moldau.storage.leader_epochs import LeaderEpochCache
@@ -33,13 +35,8 @@ from moldau.storage.log_flusher import FlushJob, LogFlusher
 from moldau.storage.log_reader import LogReader
 from moldau.storage.log_results import FetchData, LogAppendInfo, TimestampOffset
 from moldau.storage.log_retention import delete_old_segments
-from moldau.storage.producer_replay import (
-    apply_marker,
-    finish_txn,
-    read_marker,
-    rebuild_producer_state,
-)
-from moldau.storage.producer_state import AppendOrigin, ProducerStateManager
+from moldau.storage.producer_replay import read_marker, rebuild_producer_state
+from moldau.storage.producer_state import AppendOrigin, DuplicateBatch, ProducerStateManager
 from moldau.storage.segment import Segment
 from moldau.storage.segment_list import DeletedFiles, SegmentList
 from moldau.storage.time_search import (
@@ -51,6 +48,7 @@ from moldau.storage.time_search import (
 from moldau.storage.txn_index import AbortedTxn
 
 _CLIENT: Final = AppendOrigin.CLIENT
+_RAFT_LEADER: Final = AppendOrigin.RAFT_LEADER
 
 _log = logging.getLogger(__name__)
 
@@ -126,18 +124,18 @@ class PartitionLog:
         *,
         origin: AppendOrigin = _CLIENT,
     ) -> LogAppendInfo:
-        """Give the batch in ``records`` the next offsets and write it.
+        """Give the batch in ``records`` the next offsets and write it, mostly without a flush.
 
-        Appending does not flush, unless ``flush.messages`` asks for it. The high
-        watermark is the caller's to move.
-
-        Raises:
-            ApiError: the batch is refused, or the disk refuses it (KAFKA_STORAGE_ERROR).
+        The high watermark is the caller's to move. Raises ApiError if the batch is refused,
+        KAFKA_STORAGE_ERROR if it is the disk that refuses.
         """
         if self.is_closed:
             raise self._closed_error()
         config = self.config
-        batch = validate_produced(records, config, now_ms, from_client=origin is _CLIENT)
+        if origin is _CLIENT:
+            batch = validate_produced(records, config, now_ms, walk_uncompressed=IS_COMPILED)
+        else:
+            batch = self._validate_internal(records, now_ms, origin)
         header = batch.header
         first_offset = self.log_end_offset
         last_offset = first_offset + header.last_offset_delta
@@ -149,33 +147,18 @@ class PartitionLog:
                 return self._append_marker(records, leader_epoch, now_ms, origin)
             duplicate = self.producers.check(header, origin)
             if duplicate is not None:
-                return LogAppendInfo(
-                    duplicate.first_offset,
-                    duplicate.last_offset,
-                    duplicate.timestamp,
-                    self.log_start_offset,
-                    max_timestamp,
-                    0,
-                    True,
-                )
+                return self._appended_before(duplicate)
         try:
+            if leader_epoch != self._latest_epoch:
+                self.assign_epoch(leader_epoch, first_offset)
             segment = self.segments.active
-            if segment.should_roll(
-                size_bytes,
-                max_timestamp,
-                last_offset,
-                now_ms,
-                config.segment_bytes,
-                config.segment_ms,
-            ):
+            if segment.should_roll(size_bytes, max_timestamp, last_offset, now_ms, config):
                 segment = self.roll_for(size_bytes, first_offset)
             segment.append(
                 batch.parts(first_offset, leader_epoch), last_offset, max_timestamp, size_bytes
             )
         except OSError as error:
             raise self.storage_error(error, "appending to") from error
-        if leader_epoch != self._latest_epoch:
-            self.assign_epoch(leader_epoch, first_offset)
         # The end offset moves last: whoever sees it must find the bytes there.
         self.log_end_offset = end_offset = last_offset + 1
         if has_producer:
@@ -193,11 +176,34 @@ class PartitionLog:
             size_bytes,
         )
 
+    def _validate_internal(
+        self, records: memoryview | bytes, now_ms: int, origin: AppendOrigin
+    ) -> ProducedBatch:
+        return validate_produced(
+            records,
+            self.config,
+            now_ms,
+            from_client=False,
+            ignore_size=origin is _RAFT_LEADER,
+            walk_uncompressed=False,
+        )
+
+    def _appended_before(self, duplicate: DuplicateBatch) -> LogAppendInfo:
+        return LogAppendInfo(
+            duplicate.first_offset,
+            duplicate.last_offset,
+            duplicate.timestamp,
+            self.log_start_offset,
+            duplicate.timestamp,
+            0,
+            True,
+        )
+
     def _append_marker(
         self, records: memoryview | bytes, leader_epoch: int, now_ms: int, origin: AppendOrigin
     ) -> LogAppendInfo:
         """Append a control batch that ends a transaction."""
-        batch = validate_produced(records, self.config, now_ms, from_client=False)
+        batch = self._validate_internal(records, now_ms, origin)
         header = batch.header
         marker = read_marker(records)
         if marker is None:
@@ -208,11 +214,6 @@ class PartitionLog:
         header.partition_leader_epoch = leader_epoch
         data = b"".join(batch.parts(first_offset, leader_epoch))
         write_batches(self, data, [header])
-        marker.offset = first_offset
-        completed = apply_marker(self.producers, header, marker)
-        if completed is not None:
-            finish_txn(self.producers, completed, self.segments.active.txn_index)
-        self.producers.map_end_offset = self.log_end_offset
         return LogAppendInfo(
             first_offset,
             header.last_offset,

@@ -5,17 +5,13 @@ told again by showing it the headers in order. Snapshots only shorten the story:
 newest one that is not ahead of the log is loaded, and the batches behind it replayed.
 """
 
-import logging
-
 from moldau.record.control import ControlType, decode_control_key, decode_end_txn_marker
 from moldau.record.header import BatchHeader, Buffer
 from moldau.record.records import decode_records
 from moldau.storage.batch_scan import iter_batches
-from moldau.storage.producer_state import CompletedTxn, ProducerStateManager
+from moldau.storage.producer_state import ProducerStateManager
 from moldau.storage.segment_list import SegmentList
 from moldau.storage.txn_index import AbortedTxn, TransactionIndex
-
-_log = logging.getLogger(__name__)
 
 
 class TxnMarker:
@@ -61,25 +57,22 @@ def replay_batch(
         else:
             marker = read_marker(data, position)
             if marker is not None:
-                completed = apply_marker(producers, header, marker)
-                if completed is not None:
-                    finish_txn(producers, completed, txn_index)
+                _end_txn(producers, header, marker, txn_index)
     producers.map_end_offset = header.next_offset
 
 
-def apply_marker(
-    producers: ProducerStateManager, header: BatchHeader, marker: TxnMarker
-) -> CompletedTxn | None:
-    """The transaction that the marker ends; None if none was under way."""
-    return producers.update_marker(
+def _end_txn(
+    producers: ProducerStateManager,
+    header: BatchHeader,
+    marker: TxnMarker,
+    txn_index: TransactionIndex | None,
+) -> None:
+    """Let the last stable offset move on; an aborted transaction goes to the index."""
+    completed = producers.update_marker(
         header, marker.coordinator_epoch, marker.is_abort, marker.offset, marker.timestamp
     )
-
-
-def finish_txn(
-    producers: ProducerStateManager, completed: CompletedTxn, txn_index: TransactionIndex | None
-) -> None:
-    """Write an aborted transaction to the index, and let the last stable offset move on."""
+    if completed is None:
+        return
     if completed.is_aborted and txn_index is not None:
         txn_index.append(
             AbortedTxn(

@@ -192,13 +192,7 @@ class Segment:
         )
 
     def should_roll(
-        self,
-        size_bytes: int,
-        max_timestamp: int,
-        last_offset: int,
-        now_ms: int,
-        segment_bytes: int,
-        segment_ms: int,
+        self, size_bytes: int, max_timestamp: int, last_offset: int, now_ms: int, config: LogConfig
     ) -> bool:
         """Whether a batch belongs into a new segment.
 
@@ -207,7 +201,7 @@ class Segment:
         first batch has no timestamp.
         """
         size = self.size
-        if size + size_bytes > segment_bytes or self.is_index_full:
+        if size + size_bytes > config.segment_bytes or self.is_index_full:
             return True
         if last_offset - self.base_offset > MAX_RELATIVE_OFFSET:
             return True
@@ -217,7 +211,7 @@ class Segment:
         if first == _UNKNOWN:
             first = self._load_first_timestamp()
         waited_ms = max_timestamp - first if first >= 0 else now_ms - self.created_ms
-        return waited_ms > segment_ms - self.roll_jitter_ms
+        return waited_ms > config.segment_ms - self.roll_jitter_ms
 
     def become_inactive(self) -> None:
         """The last word of a segment that takes no more appends.

@@ -1,5 +1,8 @@
 """librdkafka through confluent-kafka; also the reference reader of the other clients' tests."""
 
+# confluent-kafka marks itself as typed, but not all of what it exports is.
+# mypy: disable-error-code="attr-defined, no-untyped-call, union-attr, arg-type, assignment, index"
+
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
@@ -13,6 +16,7 @@ from confluent_kafka.admin import (
     ConfigEntry,
     ConfigResource,
     NewTopic,
+    OffsetSpec,
     ResourceType,
 )
 from tests.compat.clients.base import EARLIEST, LATEST, NOT_FOUND, Client, ClientError, Record
@@ -104,6 +108,25 @@ class ConfluentClient(Client):
         self._consumer.assign([TopicPartition(topic, *start) for start in starts.items()])
         return _poll(self._consumer, count)
 
+    def consume_topics(
+        self, starts: Mapping[tuple[str, int], int], count: int
+    ) -> dict[str, list[Record]]:
+        """``count`` records of many partitions, by topic."""
+        places = [TopicPartition(*place, offset) for place, offset in starts.items()]
+        self._consumer.assign(places)
+        found: dict[str, list[Record]] = {topic: [] for topic, _ in starts}
+        for message in _messages(self._consumer, count):
+            found[message.topic()].append(_record(message))
+        return found
+
+    def end_offsets(self, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        wanted = {TopicPartition(*place): OffsetSpec.latest() for place in places}
+        listed = self._admin.list_offsets(wanted)
+        return {
+            (place.topic, place.partition): int(_result(future).offset)
+            for place, future in listed.items()
+        }
+
     def consume_in_group(self, topic: str, group: str, count: int) -> list[Record]:
         consumer = Consumer({**self._settings, "group.id": group, "auto.offset.reset": "earliest"})
         try:
@@ -127,14 +150,18 @@ class ConfluentClient(Client):
 
 
 def _poll(consumer: Consumer, count: int) -> list[Record]:
-    records: list[Record] = []
+    return [_record(message) for message in _messages(consumer, count)]
+
+
+def _messages(consumer: Consumer, count: int) -> list[Message]:
+    messages: list[Message] = []
     deadline = time.monotonic() + PATIENCE_S
-    while len(records) < count and time.monotonic() < deadline:
-        for message in consumer.consume(count - len(records), timeout=0.2):
+    while len(messages) < count and time.monotonic() < deadline:
+        for message in consumer.consume(count - len(messages), timeout=0.2):
             if message.error() is not None:
                 raise ClientError(message.error().code(), message.error().str())
-            records.append(_record(message))
-    return records
+            messages.append(message)
+    return messages
 
 
 def _record(message: Message) -> Record:

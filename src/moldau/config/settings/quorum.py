@@ -21,7 +21,7 @@ controller.quorum.bootstrap.servers LIST '' any HIGH read-only honoured
   Controllers to ask first when looking for the quorum.
 controller.quorum.election.backoff.max.ms INT 1000 0.. HIGH read-only accepted
   Longest random pause between elections that nobody won.
-controller.quorum.election.timeout.ms INT 1000 0.. HIGH read-only accepted
+controller.quorum.election.timeout.ms INT 1000 0.. HIGH read-only honoured
   How long a candidate waits for votes before it stands again.
 controller.quorum.fetch.max.bytes INT 1048576 1.. LOW read-only accepted
   Most bytes of the metadata log in one fetch.

@@ -73,6 +73,6 @@ replication.quota.window.num INT 11 1.. LOW read-only accepted
   Samples kept for the rate of replication.
 replication.quota.window.size.seconds INT 1 1.. LOW read-only accepted
   Length of one sample of the rate of replication.
-telemetry.max.bytes INT 1048576 1.. LOW read-only accepted
+telemetry.max.bytes INT 1048576 1.. LOW read-only honoured
   Largest report of metrics that a client may push.
 """

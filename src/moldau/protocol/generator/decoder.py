@@ -17,7 +17,7 @@ _READERS = {
     "uuid": "read_uuid(data, {at})",
 }
 LIST_NAMES = {"int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uuid": "uuid"}
-_PARAMETERS = {"data", "position", "version", "count", "tag", "end"}
+_PARAMETERS = {"data", "position", "version", "count", "tag", "tags", "end"}
 
 
 def _local(field: Field) -> str:
@@ -73,11 +73,7 @@ def _read(scope: Scope, field: Field, layout: Layout, versions: Versions) -> Op:
         )  # fmt: skip
     if field.type in FIXED_SIZES:
         return Op((f"{target} = {_READERS[field.type]}",), FIXED_SIZES[field.type])
-    if field.type == "records":
-        name = "compact_records" if layout.compact else "records"
-    else:
-        name = _prefix(layout) + field.type
-    return line(f"{target}, position = read_{name}(data, position)")
+    return line(f"{target}, position = read_{_prefix(layout)}{field.type}(data, position)")
 
 
 def _read_tagged(scope: Scope, field: Field) -> list[str]:
@@ -114,8 +110,9 @@ def _tag_section(scope: Scope) -> list[str]:
             loop.extend(indent(_read_tagged(scope, field)))
         loop += ["else:", "    position = end"]
         loop += ["if position != end:", "    raise wrong_tag_size(tag)"]
-        # Mostly no tag is sent, and the section is a single zero.
-        known = ["count, position = read_uvarint(data, position)", "for _ in range(count):"]
+        # Mostly no tag is sent, and the section is a single zero. ``tags`` must not change in
+        # the loop: compiled code would see the new value as the loop's end.
+        known = ["tags, position = read_uvarint(data, position)", "for _ in range(tags):"]
         known += indent(loop)
         body = ["if data[position]:", *indent(known), "else:", "    position += 1"]
     if start > scope.versions.lowest:

@@ -78,15 +78,14 @@ class _Writer:
         if field.type in FIXED_SIZES:
             return line(f"{_WRITERS[field.type]}({writer}, {value})")
         prefix = "compact_" if layout.compact else ""
-        if field.type == "records":
-            return line(f"write_{prefix}records({writer}, parts, {value})")
+        parts = "parts, " if field.type == "records" else ""
         if layout.nullable or not field.can_be_null:
             prefix += "nullable_" if layout.nullable else ""
-            return line(f"write_{prefix}{field.type}({writer}, {value})")
+            return line(f"write_{prefix}{field.type}({writer}, {parts}{value})")
         local = _local(field)
         return line(
             f"{local} = {value}", f"if {local} is None:", f"    {self._missing(field)}",
-            f"write_{prefix}{field.type}({writer}, {local})",
+            f"write_{prefix}{field.type}({writer}, {parts}{local})",
         )  # fmt: skip
 
     def _write_array(self, field: Field, layout: Layout, writer: str) -> Op:

@@ -35,8 +35,6 @@ class Scope:
         if version not in field.versions or field.tag is not None:
             return None
         nullable = field.nullable is not None and version in field.nullable
-        if field.type == "records":
-            nullable = True
         variable = field.is_array or field.type not in FIXED_SIZES
         # A struct's own bytes do not depend on the flag; only its null marker exists.
         compact = variable and self.is_flexible(version) and (field.is_array or not field.is_struct)

@@ -27,8 +27,8 @@ def annotation(message: Message, field: Field) -> str:
     """The Python type of the attribute."""
     if field.type == "records":
         # Only answers are sent from files.
-        return "bytes | memoryview | None" if message.kind == "request" else "Part | None"
-    if field.struct is not None:
+        element = "bytes | memoryview" if message.kind == "request" else "Part"
+    elif field.struct is not None:
         element = field.struct.name
     else:
         element = _SCALARS.get(field.type, "int")
@@ -67,7 +67,7 @@ def scalar_default(field: Field) -> str:
             return "True" if default == "true" else "False"
         case "string":
             return '"' + (default or "") + '"'
-        case "bytes":
+        case "bytes" | "records":
             return 'b""'
         case "uuid":
             return "NO_UUID"

@@ -96,7 +96,9 @@ class Field:
 
     @property
     def default_is_null(self) -> bool:
-        return self.default == "null" or (self.type == "records" and not self.is_array)
+        # Nobody writes it down for records, but where they may be null they are by default.
+        is_records = self.type == "records" and self.nullable is not None
+        return self.default == "null" or is_records
 
     @property
     def can_be_null(self) -> bool:

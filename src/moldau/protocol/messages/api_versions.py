@@ -253,8 +253,8 @@ def _read_api_versions_response(data: bytes, position: i64, version: i64) -> tup
         throttle_time_ms = 0
     if version >= 3:
         if data[position]:
-            count, position = read_uvarint(data, position)
-            for _ in range(count):
+            tags, position = read_uvarint(data, position)
+            for _ in range(tags):
                 tag, position, end = read_tag(data, position)
                 if tag == 0:
                     count, position = read_compact_count(data, position, 6)

@@ -416,8 +416,8 @@ def _read_begin_quorum_epoch_response(data: bytes, position: i64, version: i64) 
             topics.append(topics_item)
     if version >= 1:
         if data[position]:
-            count, position = read_uvarint(data, position)
-            for _ in range(count):
+            tags, position = read_uvarint(data, position)
+            for _ in range(tags):
                 tag, position, end = read_tag(data, position)
                 if tag == 0:
                     count, position = read_compact_count(data, position, 8)

@@ -94,8 +94,8 @@ def _read_broker_heartbeat_request(data: bytes, position: i64, version: i64) -> 
     want_shut_down = data[position + 21] != 0
     position += 22
     if data[position]:
-        count, position = read_uvarint(data, position)
-        for _ in range(count):
+        tags, position = read_uvarint(data, position)
+        for _ in range(tags):
             tag, position, end = read_tag(data, position)
             if tag == 0 and version >= 1:
                 count, position = read_compact_count(data, position, 16)

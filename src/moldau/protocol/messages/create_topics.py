@@ -283,8 +283,8 @@ def _read_creatable_topic_result(data: bytes, position: i64, version: i64) -> tu
         configs = []
     if version >= 5:
         if data[position]:
-            count, position = read_uvarint(data, position)
-            for _ in range(count):
+            tags, position = read_uvarint(data, position)
+            for _ in range(tags):
                 tag, position, end = read_tag(data, position)
                 if tag == 0:
                     topic_config_error_code = read_i16_be(data, position)

@@ -23,14 +23,14 @@ from moldau.protocol.reading import (
     malformed,
     read_compact_count,
     read_compact_nullable_count,
+    read_compact_nullable_records,
     read_compact_nullable_string,
-    read_compact_records,
     read_compact_string,
     read_count,
     read_i8,
     read_i32_list,
     read_nullable_count,
-    read_records,
+    read_nullable_records,
     read_string,
     read_tag,
     read_uuid,
@@ -42,12 +42,12 @@ from moldau.protocol.reading import (
 from moldau.protocol.writing import (
     unsupported_field,
     unsupported_version,
+    write_compact_nullable_records,
     write_compact_nullable_string,
-    write_compact_records,
     write_compact_string,
     write_i8,
     write_i32_list,
-    write_records,
+    write_nullable_records,
     write_string,
     write_tag,
     write_uuid,
@@ -122,8 +122,8 @@ def _read_fetch_partition(data: bytes, position: i64, version: i64) -> tuple[Fet
     position += 4
     if version >= 12:
         if data[position]:
-            count, position = read_uvarint(data, position)
-            for _ in range(count):
+            tags, position = read_uvarint(data, position)
+            for _ in range(tags):
                 tag, position, end = read_tag(data, position)
                 if tag == 0 and version >= 17:
                     replica_directory_id = read_uuid(data, position)
@@ -448,13 +448,13 @@ def _read_partition_data(data: bytes, position: i64, version: i64) -> tuple[Part
     else:
         preferred_read_replica = -1
     if version >= 12:
-        records, position = read_compact_records(data, position)
+        records, position = read_compact_nullable_records(data, position)
     else:
-        records, position = read_records(data, position)
+        records, position = read_nullable_records(data, position)
     if version >= 12:
         if data[position]:
-            count, position = read_uvarint(data, position)
-            for _ in range(count):
+            tags, position = read_uvarint(data, position)
+            for _ in range(tags):
                 tag, position, end = read_tag(data, position)
                 if tag == 0:
                     diverging_epoch, position = _read_epoch_end_offset(data, position, version)
@@ -506,9 +506,9 @@ def _write_partition_data(writer: BytesWriter, parts: list[Part] | None, message
         if message.preferred_read_replica != -1:
             raise unsupported_field("PartitionData", "preferred_read_replica", version)
     if version >= 12:
-        write_compact_records(writer, parts, message.records)
+        write_compact_nullable_records(writer, parts, message.records)
     else:
-        write_records(writer, parts, message.records)
+        write_nullable_records(writer, parts, message.records)
     if version >= 12:
         count = 0
         if message.diverging_epoch is not None and (message.diverging_epoch.epoch != -1 or message.diverging_epoch.end_offset != -1):
@@ -739,8 +739,8 @@ def _read_fetch_request(data: bytes, position: i64, version: i64) -> tuple[Fetch
         rack_id = ""
     if version >= 12:
         if data[position]:
-            count, position = read_uvarint(data, position)
-            for _ in range(count):
+            tags, position = read_uvarint(data, position)
+            for _ in range(tags):
                 tag, position, end = read_tag(data, position)
                 if tag == 0:
                     cluster_id, position = read_compact_nullable_string(data, position)
@@ -888,8 +888,8 @@ def _read_fetch_response(data: bytes, position: i64, version: i64) -> tuple[Fetc
             responses.append(responses_item)
     if version >= 12:
         if data[position]:
-            count, position = read_uvarint(data, position)
-            for _ in range(count):
+            tags, position = read_uvarint(data, position)
+            for _ in range(tags):
                 tag, position, end = read_tag(data, position)
                 if tag == 0 and version >= 16:
                     count, position = read_compact_count(data, position, 11)

@@ -90,8 +90,8 @@ def _read_partition_snapshot(data: bytes, position: i64, version: i64) -> tuple[
     position_ = read_i64_be(data, position)
     position += 8
     if data[position]:
-        count, position = read_uvarint(data, position)
-        for _ in range(count):
+        tags, position = read_uvarint(data, position)
+        for _ in range(tags):
             tag, position, end = read_tag(data, position)
             if tag == 0 and version >= 1:
                 replica_directory_id = read_uuid(data, position)
@@ -176,7 +176,7 @@ class PartitionSnapshotResponse(Struct):
     __slots__ = ("index", "error_code", "snapshot_id", "current_leader", "size", "position", "unaligned_records")
     FIELDS: ClassVar[tuple[str, ...]] = ("index", "error_code", "snapshot_id", "current_leader", "size", "position", "unaligned_records")
 
-    def __init__(self, index: int = 0, error_code: int = 0, snapshot_id: SnapshotId | None = None, current_leader: LeaderIdAndEpoch | None = None, size: int = 0, position: int = 0, unaligned_records: Part | None = None) -> None:
+    def __init__(self, index: int = 0, error_code: int = 0, snapshot_id: SnapshotId | None = None, current_leader: LeaderIdAndEpoch | None = None, size: int = 0, position: int = 0, unaligned_records: Part = b"") -> None:
         self.index = index
         self.error_code = error_code
         self.snapshot_id = SnapshotId() if snapshot_id is None else snapshot_id
@@ -197,8 +197,8 @@ def _read_partition_snapshot_response(data: bytes, position: i64, version: i64) 
     position += 16
     unaligned_records, position = read_compact_records(data, position)
     if data[position]:
-        count, position = read_uvarint(data, position)
-        for _ in range(count):
+        tags, position = read_uvarint(data, position)
+        for _ in range(tags):
             tag, position, end = read_tag(data, position)
             if tag == 0:
                 current_leader, position = _read_leader_id_and_epoch(data, position, version)
@@ -338,8 +338,8 @@ def _read_fetch_snapshot_request(data: bytes, position: i64, version: i64) -> tu
         topics_item, position = _read_topic_snapshot(data, position, version)
         topics.append(topics_item)
     if data[position]:
-        count, position = read_uvarint(data, position)
-        for _ in range(count):
+        tags, position = read_uvarint(data, position)
+        for _ in range(tags):
             tag, position, end = read_tag(data, position)
             if tag == 0:
                 cluster_id, position = read_compact_nullable_string(data, position)
@@ -424,8 +424,8 @@ def _read_fetch_snapshot_response(data: bytes, position: i64, version: i64) -> t
         topics_item, position = _read_topic_snapshot_response(data, position, version)
         topics.append(topics_item)
     if data[position]:
-        count, position = read_uvarint(data, position)
-        for _ in range(count):
+        tags, position = read_uvarint(data, position)
+        for _ in range(tags):
             tag, position, end = read_tag(data, position)
             if tag == 0 and version >= 1:
                 count, position = read_compact_count(data, position, 8)

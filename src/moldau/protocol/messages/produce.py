@@ -22,12 +22,12 @@ from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
     malformed,
     read_compact_count,
+    read_compact_nullable_records,
     read_compact_nullable_string,
-    read_compact_records,
     read_compact_string,
     read_count,
+    read_nullable_records,
     read_nullable_string,
-    read_records,
     read_string,
     read_tag,
     read_uuid,
@@ -39,11 +39,11 @@ from moldau.protocol.reading import (
 from moldau.protocol.writing import (
     unsupported_field,
     unsupported_version,
+    write_compact_nullable_records,
     write_compact_nullable_string,
-    write_compact_records,
     write_compact_string,
+    write_nullable_records,
     write_nullable_string,
-    write_records,
     write_string,
     write_tag,
     write_uuid,
@@ -64,9 +64,9 @@ def _read_partition_produce_data(data: bytes, position: i64, version: i64) -> tu
     index = read_i32_be(data, position)
     position += 4
     if version >= 9:
-        records, position = read_compact_records(data, position)
+        records, position = read_compact_nullable_records(data, position)
     else:
-        records, position = read_records(data, position)
+        records, position = read_nullable_records(data, position)
     if version >= 9:
         position = skip_tags(data, position) if data[position] else position + 1
     return PartitionProduceData(index, records), position
@@ -75,9 +75,9 @@ def _read_partition_produce_data(data: bytes, position: i64, version: i64) -> tu
 def _write_partition_produce_data(writer: BytesWriter, parts: list[Part] | None, message: PartitionProduceData, version: i64) -> None:
     write_i32_be(writer, message.index)
     if version >= 9:
-        write_compact_records(writer, parts, message.records)
+        write_compact_nullable_records(writer, parts, message.records)
     else:
-        write_records(writer, parts, message.records)
+        write_nullable_records(writer, parts, message.records)
     if version >= 9:
         writer.append(0)
 
@@ -251,8 +251,8 @@ def _read_partition_produce_response(data: bytes, position: i64, version: i64) -
         error_message = None
     if version >= 9:
         if data[position]:
-            count, position = read_uvarint(data, position)
-            for _ in range(count):
+            tags, position = read_uvarint(data, position)
+            for _ in range(tags):
                 tag, position, end = read_tag(data, position)
                 if tag == 0 and version >= 10:
                     current_leader, position = _read_leader_id_and_epoch(data, position, version)
@@ -545,8 +545,8 @@ def _read_produce_response(data: bytes, position: i64, version: i64) -> tuple[Pr
     position += 4
     if version >= 9:
         if data[position]:
-            count, position = read_uvarint(data, position)
-            for _ in range(count):
+            tags, position = read_uvarint(data, position)
+            for _ in range(tags):
                 tag, position, end = read_tag(data, position)
                 if tag == 0 and version >= 10:
                     count, position = read_compact_count(data, position, 11)

@@ -221,7 +221,7 @@ class PartitionData(Struct):
     __slots__ = ("partition_index", "error_code", "error_message", "acknowledge_error_code", "acknowledge_error_message", "current_leader", "records", "acquired_records")
     FIELDS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "error_message", "acknowledge_error_code", "acknowledge_error_message", "current_leader", "records", "acquired_records")
 
-    def __init__(self, partition_index: int = 0, error_code: int = 0, error_message: str | None = None, acknowledge_error_code: int = 0, acknowledge_error_message: str | None = None, current_leader: LeaderIdAndEpoch | None = None, records: Part | None = None, acquired_records: list[AcquiredRecords] = NO_ITEMS) -> None:
+    def __init__(self, partition_index: int = 0, error_code: int = 0, error_message: str | None = None, acknowledge_error_code: int = 0, acknowledge_error_message: str | None = None, current_leader: LeaderIdAndEpoch | None = None, records: Part = b"", acquired_records: list[AcquiredRecords] = NO_ITEMS) -> None:
         self.partition_index = partition_index
         self.error_code = error_code
         self.error_message = error_message

@@ -236,8 +236,8 @@ def _read_update_raft_voter_response(data: bytes, position: i64, version: i64) -
     error_code = read_i16_be(data, position + 4)
     position += 6
     if data[position]:
-        count, position = read_uvarint(data, position)
-        for _ in range(count):
+        tags, position = read_uvarint(data, position)
+        for _ in range(tags):
             tag, position, end = read_tag(data, position)
             if tag == 0:
                 current_leader, position = _read_current_leader(data, position, version)

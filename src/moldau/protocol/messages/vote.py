@@ -346,8 +346,8 @@ def _read_vote_response(data: bytes, position: i64, version: i64) -> tuple[VoteR
         topics_item, position = _read_topic_data_response(data, position, version)
         topics.append(topics_item)
     if data[position]:
-        count, position = read_uvarint(data, position)
-        for _ in range(count):
+        tags, position = read_uvarint(data, position)
+        for _ in range(tags):
             tag, position, end = read_tag(data, position)
             if tag == 0 and version >= 1:
                 count, position = read_compact_count(data, position, 8)

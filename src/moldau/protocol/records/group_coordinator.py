@@ -311,8 +311,8 @@ def _read_topic_partitions(data: bytes, position: i64, version: i64) -> tuple[To
     partitions = read_i32_list(data, position, count)
     position += 4 * count
     if data[position]:
-        count, position = read_uvarint(data, position)
-        for _ in range(count):
+        tags, position = read_uvarint(data, position)
+        for _ in range(tags):
             tag, position, end = read_tag(data, position)
             if tag == 0:
                 count, position = read_compact_nullable_count(data, position, 4)
@@ -543,8 +543,8 @@ def _read_streams_group_current_member_assignment_task_ids(data: bytes, position
     partitions = read_i32_list(data, position, count)
     position += 4 * count
     if data[position]:
-        count, position = read_uvarint(data, position)
-        for _ in range(count):
+        tags, position = read_uvarint(data, position)
+        for _ in range(tags):
             tag, position, end = read_tag(data, position)
             if tag == 0:
                 count, position = read_compact_nullable_count(data, position, 4)
@@ -990,8 +990,8 @@ def _read_offset_commit_value(data: bytes, position: i64, version: i64) -> tuple
         expire_timestamp = -1
     if version >= 4:
         if data[position]:
-            count, position = read_uvarint(data, position)
-            for _ in range(count):
+            tags, position = read_uvarint(data, position)
+            for _ in range(tags):
                 tag, position, end = read_tag(data, position)
                 if tag == 0:
                     topic_id = read_uuid(data, position)
@@ -1281,8 +1281,8 @@ def _read_consumer_group_metadata_value(data: bytes, position: i64, version: i64
     epoch = read_i32_be(data, position)
     position += 4
     if data[position]:
-        count, position = read_uvarint(data, position)
-        for _ in range(count):
+        tags, position = read_uvarint(data, position)
+        for _ in range(tags):
             tag, position, end = read_tag(data, position)
             if tag == 0:
                 metadata_hash = read_i64_be(data, position)
@@ -1532,8 +1532,8 @@ def _read_consumer_group_member_metadata_value(data: bytes, position: i64, versi
     position += 4
     server_assignor, position = read_compact_nullable_string(data, position)
     if data[position]:
-        count, position = read_uvarint(data, position)
-        for _ in range(count):
+        tags, position = read_uvarint(data, position)
+        for _ in range(tags):
             tag, position, end = read_tag(data, position)
             if tag == 0:
                 if data[position] == 0:
@@ -1668,8 +1668,8 @@ def _read_consumer_group_target_assignment_metadata_value(data: bytes, position:
     assignment_epoch = read_i32_be(data, position)
     position += 4
     if data[position]:
-        count, position = read_uvarint(data, position)
-        for _ in range(count):
+        tags, position = read_uvarint(data, position)
+        for _ in range(tags):
             tag, position, end = read_tag(data, position)
             if tag == 0:
                 assignment_timestamp = read_i64_be(data, position)
@@ -2243,8 +2243,8 @@ def _read_share_group_target_assignment_metadata_value(data: bytes, position: i6
     assignment_epoch = read_i32_be(data, position)
     position += 4
     if data[position]:
-        count, position = read_uvarint(data, position)
-        for _ in range(count):
+        tags, position = read_uvarint(data, position)
+        for _ in range(tags):
             tag, position, end = read_tag(data, position)
             if tag == 0:
                 assignment_timestamp = read_i64_be(data, position)
@@ -2834,8 +2834,8 @@ def _read_streams_group_metadata_value(data: bytes, position: i64, version: i64)
     metadata_hash = read_i64_be(data, position + 4)
     position += 12
     if data[position]:
-        count, position = read_uvarint(data, position)
-        for _ in range(count):
+        tags, position = read_uvarint(data, position)
+        for _ in range(tags):
             tag, position, end = read_tag(data, position)
             if tag == 0:
                 validated_topology_epoch = read_i32_be(data, position)
@@ -3124,8 +3124,8 @@ def _read_streams_group_target_assignment_metadata_value(data: bytes, position: 
     assignment_epoch = read_i32_be(data, position)
     position += 4
     if data[position]:
-        count, position = read_uvarint(data, position)
-        for _ in range(count):
+        tags, position = read_uvarint(data, position)
+        for _ in range(tags):
             tag, position, end = read_tag(data, position)
             if tag == 0:
                 assignment_timestamp = read_i64_be(data, position)

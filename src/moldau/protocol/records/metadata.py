@@ -277,8 +277,8 @@ def _read_register_broker_record(data: bytes, position: i64, version: i64) -> tu
     else:
         in_controlled_shutdown = False
     if data[position]:
-        count, position = read_uvarint(data, position)
-        for _ in range(count):
+        tags, position = read_uvarint(data, position)
+        for _ in range(tags):
             tag, position, end = read_tag(data, position)
             if tag == 0 and version >= 3:
                 count, position = read_compact_count(data, position, 16)
@@ -548,8 +548,8 @@ def _read_partition_record(data: bytes, position: i64, version: i64) -> tuple[Pa
     else:
         directories = []
     if data[position]:
-        count, position = read_uvarint(data, position)
-        for _ in range(count):
+        tags, position = read_uvarint(data, position)
+        for _ in range(tags):
             tag, position, end = read_tag(data, position)
             if tag == 0:
                 leader_recovery_state = read_i8(data, position)
@@ -764,8 +764,8 @@ def _read_partition_change_record(data: bytes, position: i64, version: i64) -> t
     topic_id = read_uuid(data, position + 4)
     position += 20
     if data[position]:
-        count, position = read_uvarint(data, position)
-        for _ in range(count):
+        tags, position = read_uvarint(data, position)
+        for _ in range(tags):
             tag, position, end = read_tag(data, position)
             if tag == 0:
                 count, position = read_compact_nullable_count(data, position, 4)
@@ -1467,8 +1467,8 @@ def _read_broker_registration_change_record(data: bytes, position: i64, version:
     broker_epoch = read_i64_be(data, position + 4)
     position += 12
     if data[position]:
-        count, position = read_uvarint(data, position)
-        for _ in range(count):
+        tags, position = read_uvarint(data, position)
+        for _ in range(tags):
             tag, position, end = read_tag(data, position)
             if tag == 0:
                 fenced = read_i8(data, position)
@@ -1861,8 +1861,8 @@ class BeginTransactionRecord(Message):
 def _read_begin_transaction_record(data: bytes, position: i64, version: i64) -> tuple[BeginTransactionRecord, i64]:
     name: str | None = None
     if data[position]:
-        count, position = read_uvarint(data, position)
-        for _ in range(count):
+        tags, position = read_uvarint(data, position)
+        for _ in range(tags):
             tag, position, end = read_tag(data, position)
             if tag == 0:
                 name, position = read_compact_nullable_string(data, position)
@@ -1972,8 +1972,8 @@ class AbortTransactionRecord(Message):
 def _read_abort_transaction_record(data: bytes, position: i64, version: i64) -> tuple[AbortTransactionRecord, i64]:
     reason: str | None = None
     if data[position]:
-        count, position = read_uvarint(data, position)
-        for _ in range(count):
+        tags, position = read_uvarint(data, position)
+        for _ in range(tags):
             tag, position, end = read_tag(data, position)
             if tag == 0:
                 reason, position = read_compact_nullable_string(data, position)

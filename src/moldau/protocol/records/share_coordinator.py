@@ -186,8 +186,8 @@ def _read_share_snapshot_value(data: bytes, position: i64, version: i64) -> tupl
         state_batches_item, position = _read_state_batch(data, position, version)
         state_batches.append(state_batches_item)
     if data[position]:
-        count, position = read_uvarint(data, position)
-        for _ in range(count):
+        tags, position = read_uvarint(data, position)
+        for _ in range(tags):
             tag, position, end = read_tag(data, position)
             if tag == 0:
                 delivery_complete_count = read_i32_be(data, position)
@@ -332,8 +332,8 @@ def _read_share_update_value(data: bytes, position: i64, version: i64) -> tuple[
         state_batches_item, position = _read_state_batch(data, position, version)
         state_batches.append(state_batches_item)
     if data[position]:
-        count, position = read_uvarint(data, position)
-        for _ in range(count):
+        tags, position = read_uvarint(data, position)
+        for _ in range(tags):
             tag, position, end = read_tag(data, position)
             if tag == 0:
                 delivery_complete_count = read_i32_be(data, position)

@@ -287,8 +287,8 @@ def _read_remote_log_segment_metadata_record(data: bytes, position: i64, version
     remote_log_segment_state = read_i8(data, position)
     position += 1
     if data[position]:
-        count, position = read_uvarint(data, position)
-        for _ in range(count):
+        tags, position = read_uvarint(data, position)
+        for _ in range(tags):
             tag, position, end = read_tag(data, position)
             if tag == 0:
                 txn_index_empty = data[position] != 0
@@ -521,8 +521,8 @@ def _read_remote_log_segment_metadata_snapshot_record(data: bytes, position: i64
     remote_log_segment_state = read_i8(data, position)
     position += 1
     if data[position]:
-        count, position = read_uvarint(data, position)
-        for _ in range(count):
+        tags, position = read_uvarint(data, position)
+        for _ in range(tags):
             tag, position, end = read_tag(data, position)
             if tag == 0:
                 txn_index_empty = data[position] != 0

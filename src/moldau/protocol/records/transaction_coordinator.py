@@ -218,8 +218,8 @@ def _read_transaction_log_value(data: bytes, position: i64, version: i64) -> tup
     position += 16
     if version >= 1:
         if data[position]:
-            count, position = read_uvarint(data, position)
-            for _ in range(count):
+            tags, position = read_uvarint(data, position)
+            for _ in range(tags):
                 tag, position, end = read_tag(data, position)
                 if tag == 0:
                     previous_producer_id = read_i64_be(data, position)

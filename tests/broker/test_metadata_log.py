@@ -1,0 +1,494 @@
+"""The metadata log on a disk that forgets, fails and fills up."""
+
+import asyncio
+import errno
+import json
+import random
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+
+from moldau.broker.format import FormatError, format_if_empty
+from moldau.broker.metadata_log import MetadataLog
+from moldau.broker.metadata_snapshot import (
+    CorruptSnapshot,
+    decode_snapshot,
+    encode_snapshot,
+    parse_snapshot_name,
+)
+from moldau.clock import ManualClock
+from moldau.config.broker import BrokerConfig
+from moldau.config.listeners import Listener
+from moldau.errors import ApiError, ErrorCode
+from moldau.metadata.delta import MetadataDelta, MetadataError
+from moldau.metadata.image import MetadataImage
+from moldau.protocol.message import Message
+from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from moldau.protocol.records.metadata import (
+    BeginTransactionRecord,
+    ConfigRecord,
+    FeatureLevelRecord,
+    ProducerIdsRecord,
+)
+from moldau.raft.voters import Voter, VoterSet
+from moldau.record.header import iter_headers
+from moldau.storage.checkpoint import remove_clean_shutdown, write_clean_shutdown
+from moldau.storage.simulated_disk import SimulatedDisk, keep_everything, keep_nothing
+from moldau.storage.simulated_faults import PowerCut
+
+METADATA = "/data/__cluster_metadata-0"
+LOG = f"{METADATA}/00000000000000000000.log"
+CLIENTS = [Listener("PLAINTEXT", "localhost", 9092)]
+CONTROLLERS = [Listener("CONTROLLER", "localhost", 9093)]
+
+
+def node(**settings: str) -> BrokerConfig:
+    properties = {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "listeners": "PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.bootstrap.servers": "localhost:9093",
+        "log.dirs": "/data",
+    }
+    properties.update({name.replace("_", "."): value for name, value in settings.items()})
+    return BrokerConfig.from_properties(properties)
+
+
+class InlineExecutor:
+    """Runs work at once, and counts it."""
+
+    def __init__(self) -> None:
+        self.submitted = 0
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any) -> Any:
+        self.submitted += 1
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+def open_log(
+    disk: SimulatedDisk, config: BrokerConfig | None = None, executor: Any = None, seed: int = 1
+) -> MetadataLog:
+    config = config or node()
+    format_if_empty(config, disk, random.Random(seed))
+    log = MetadataLog(config, disk, ManualClock(), random.Random(seed), executor)
+    log.load()
+    return log
+
+
+def run(
+    disk: SimulatedDisk,
+    body: Callable[[MetadataLog], Awaitable[object]],
+    *,
+    stop: bool = True,
+    **options: Any,
+) -> MetadataLog:
+    """Start a node on ``disk``, let ``body`` do its part, and stop it unless told not to."""
+
+    async def live() -> MetadataLog:
+        log = open_log(disk, **options)
+        await log.start(CLIENTS, CONTROLLERS)
+        remove_clean_shutdown(disk, "/data")
+        await body(log)
+        if stop:
+            await log.stop()
+            write_clean_shutdown(disk, "/data", log.broker_epoch)
+        return log
+
+    return asyncio.run(live())
+
+
+async def nothing(log: MetadataLog) -> None:
+    """Just start and stop."""
+
+
+def topic_records(log: MetadataLog, name: str, partitions: int = 1) -> list[Message]:
+    wanted = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
+    outcome = log.controller.create_topics(CreateTopicsRequest(topics=[wanted]))
+    assert outcome.response.topics[0].error_code == 0, outcome.response
+    return outcome.records
+
+
+async def create(log: MetadataLog, *names: str) -> None:
+    for name in names:
+        await log.append(topic_records(log, name))
+
+
+def topics_on(disk: SimulatedDisk) -> list[str]:
+    return list(open_log(disk).image.topics_by_name)
+
+
+def test_the_first_start_leads_bootstraps_and_registers() -> None:
+    disk = SimulatedDisk()
+    log = run(disk, nothing, stop=False)
+    image = log.image
+    assert image.features == {
+        "metadata.version": 30,
+        "eligible.leader.replicas.version": 1,
+        "group.version": 1,
+        "share.version": 1,
+        "streams.version": 1,
+        "transaction.version": 2,
+    }
+    assert image.brokers[1].is_active
+    assert image.brokers[1].epoch == log.broker_epoch == 13
+    assert [point.name for point in image.brokers[1].endpoints] == ["PLAINTEXT"]
+    assert [point.name for point in image.controllers[1].endpoints] == ["CONTROLLER"]
+    assert image.config(4, "") == {"min.insync.replicas": "1"}
+    state = json.loads(disk.read_bytes(f"{METADATA}/quorum-state"))
+    assert (state["leaderId"], state["leaderEpoch"], state["data_version"]) == (1, 1, 1)
+    assert disk.read_bytes(f"{METADATA}/leader-epoch-checkpoint") == b"0\n1\n1 0\n"
+    metadata = disk.read_bytes(f"{METADATA}/partition.metadata")
+    assert metadata == b"version: 0\ntopic_id: AAAAAAAAAAAAAAAAAAAAAQ"
+
+
+def test_the_first_batches_are_those_of_apache_kafka() -> None:
+    disk = SimulatedDisk()
+    run(disk, nothing, stop=False)
+    headers = [header for _, header in iter_headers(disk.read_bytes(LOG))]
+    # Leader change with the voters; bootstrap records; controller; broker; unfenced, uncordoned.
+    described = [(h.base_offset, h.record_count, h.is_control) for h in headers]
+    assert described == [
+        (0, 3, True),
+        (3, 9, False),
+        (12, 1, False),
+        (13, 1, False),
+        (14, 2, False),
+    ]
+    assert [h.size_bytes for h in headers][:2] == [174, 330]
+    assert {h.partition_leader_epoch for h in headers} == {1}
+
+
+def test_what_was_created_is_there_after_a_restart() -> None:
+    disk = SimulatedDisk()
+    run(disk, lambda log: create(log, "river", "lake"))
+    log = run(disk, nothing, stop=False, seed=2)
+    assert list(log.image.topics_by_name) == ["river", "lake"]
+    partition = log.image.partition("river", 0)
+    assert partition is not None
+    # Given up at the stop, taken back at the start: two leader epochs further.
+    assert (partition.leader, partition.leader_epoch) == (1, 2)
+    assert partition.leader_recovery_state == 0
+    assert log.image.epoch == 2
+
+
+def test_the_dice_may_begin_anew_with_every_start() -> None:
+    disk = SimulatedDisk()
+    run(disk, lambda log: create(log, "river"), stop=False)
+    log = run(disk, lambda log: create(log, "lake"), stop=False)
+    assert len(log.image.topics_by_id) == 2
+
+
+@pytest.mark.parametrize("keep", [keep_nothing, keep_everything])
+def test_an_acknowledged_change_survives_a_crash(keep: Any) -> None:
+    disk = SimulatedDisk()
+
+    async def die(log: MetadataLog) -> None:
+        await create(log, "river")
+        disk.crash(keep, lose_names=True)
+
+    run(disk, die, stop=False)
+    log = run(disk, nothing, stop=False, seed=2)
+    assert list(log.image.topics_by_name) == ["river"]
+    partition = log.image.partition("river", 0)
+    assert partition is not None
+    assert (partition.leader, partition.isr, partition.leader_recovery_state) == (1, (1,), 0)
+
+
+def test_the_power_may_go_before_any_operation() -> None:
+    acknowledged: list[str] = []
+
+    async def two_topics(log: MetadataLog) -> None:
+        for name in ("river", "lake"):
+            await create(log, name)
+            acknowledged.append(name)
+        log.maybe_snapshot()
+
+    for operations in range(1000):
+        disk = SimulatedDisk(seed=operations)
+        disk.make_dirs("/data")
+        disk.cut_power_after(operations)
+        acknowledged.clear()
+        try:
+            run(disk, two_topics)
+        except PowerCut:
+            is_over = False
+        else:
+            is_over = True
+        disk.crash(lose_names=True)
+        log = run(disk, lambda log: create(log, "sea"), stop=False, seed=2)
+        found = list(log.image.topics_by_name)
+        assert found[: len(acknowledged)] == acknowledged
+        assert found[-1] == "sea"
+        if is_over:
+            assert operations > 40
+            return
+    raise AssertionError("the node never got to its end")
+
+
+def test_changes_of_one_turn_of_the_loop_share_a_flush() -> None:
+    executor = InlineExecutor()
+    counted: list[int] = []
+
+    async def many(log: MetadataLog) -> None:
+        before = executor.submitted
+        await asyncio.gather(*(create(log, f"topic-{number}") for number in range(20)))
+        counted.append(executor.submitted - before)
+
+    log = run(SimulatedDisk(), many, stop=False, executor=executor)
+    assert len(log.image.topics_by_name) == 20
+    assert counted == [1]
+
+
+def test_listeners_see_every_change_in_order_and_only_when_it_is_durable() -> None:
+    disk = SimulatedDisk()
+    seen: list[tuple[int, list[str]]] = []
+
+    def listener(image: MetadataImage, delta: MetadataDelta) -> None:
+        assert LOG not in disk.unsynced()
+        assert image.offset > delta.base.offset
+        seen.append((image.offset, list(delta.created_topics.values())))
+
+    async def three(log: MetadataLog) -> None:
+        log.add_listener(listener)
+        waiting = [log.append(topic_records(log, "river"))]
+        waiting.append(create(log, "lake"))
+        await asyncio.gather(*waiting)
+        await create(log, "sea")
+
+    run(disk, three, stop=False)
+    assert [names for _, names in seen] == [["river"], ["lake"], ["sea"]]
+    assert seen == sorted(seen)
+
+
+def test_a_listener_that_fails_does_not_hold_up_the_others() -> None:
+    seen: list[int] = []
+
+    def bad(image: MetadataImage, delta: MetadataDelta) -> None:
+        raise ValueError("no")
+
+    async def body(log: MetadataLog) -> None:
+        log.add_listener(bad)
+        log.add_listener(lambda image, delta: seen.append(image.offset))
+        await create(log, "river")
+
+    run(SimulatedDisk(), body, stop=False)
+    assert len(seen) == 1
+
+
+def test_a_full_disk_refuses_a_change_and_takes_it_when_there_is_room() -> None:
+    disk = SimulatedDisk()
+
+    async def body(log: MetadataLog) -> None:
+        records = topic_records(log, "river")
+        disk.fail_next("append", LOG, errno.ENOSPC)
+        with pytest.raises(ApiError) as caught:
+            await log.append(records)
+        assert caught.value.code == ErrorCode.KAFKA_STORAGE_ERROR
+        assert "river" not in log.controller.image.topics_by_name
+        await create(log, "river")
+
+    run(disk, body)
+    assert topics_on(disk) == ["river"]
+
+
+@pytest.mark.parametrize("executor", [None, InlineExecutor()])
+def test_after_a_failed_flush_nothing_is_changed_any_more(executor: Any) -> None:
+    disk = SimulatedDisk()
+
+    async def body(log: MetadataLog) -> None:
+        before = log.image
+        disk.fail_next("fsync", LOG, errno.EIO)
+        with pytest.raises(ApiError) as caught:
+            await create(log, "river")
+        assert caught.value.code == ErrorCode.KAFKA_STORAGE_ERROR
+        with pytest.raises(ApiError):
+            await create(log, "lake")
+        assert log.image is before
+
+    run(disk, body, executor=executor)
+
+
+def test_a_snapshot_stands_for_the_log_before_it() -> None:
+    disk = SimulatedDisk()
+
+    async def body(log: MetadataLog) -> None:
+        await create(log, "river")
+        log.maybe_snapshot()
+        log.maybe_snapshot()
+
+    log = run(disk, body, stop=False)
+    [name] = [n for n in disk.list_dir(METADATA) if (parse_snapshot_name(n) or (0, 0))[0] > 0]
+    assert parse_snapshot_name(name) == (log.image.offset + 1, 1)
+    contents = decode_snapshot(disk.read_bytes(f"{METADATA}/{name}"), name)
+    assert contents.voters is not None
+    assert contents.kraft_version == 1
+    # Nothing but the snapshot is left: as after fetching it from another node.
+    for other in disk.list_dir(METADATA):
+        if other not in (name, "partition.metadata"):
+            disk.remove(f"{METADATA}/{other}")
+    again = run(disk, lambda log: create(log, "lake"), stop=False, seed=2)
+    assert list(again.image.topics_by_name) == ["river", "lake"]
+    assert again.image.epoch == 1 + 1
+    assert again.broker_epoch > log.image.offset
+
+
+def test_snapshots_come_by_size_and_old_ones_go() -> None:
+    disk = SimulatedDisk()
+    config = node(
+        metadata_log_max_record_bytes_between_snapshots="1000",
+        metadata_max_retention_bytes="10000",
+        metadata_log_segment_bytes="8388608",
+    )
+
+    async def body(log: MetadataLog) -> None:
+        for number in range(200):
+            record = ConfigRecord(
+                resource_type=4, resource_name="", name="x", value=f"{number}" * 60
+            )
+            await log.append([record])
+
+    run(disk, body, config=config)
+    names = [name for name in disk.list_dir(METADATA) if name.endswith(".checkpoint")]
+    assert 1 <= len(names) <= 3
+    image = open_log(disk, config).image
+    assert image.config(4, "")["x"] == "199" * 60
+
+
+def test_a_change_too_large_for_a_batch_is_one_transaction() -> None:
+    disk = SimulatedDisk()
+    seen: list[int] = []
+    many: list[Message] = [
+        ConfigRecord(resource_type=4, resource_name="", name=f"n{number}", value="v")
+        for number in range(12_000)
+    ]
+
+    async def body(log: MetadataLog) -> None:
+        log.add_listener(lambda image, delta: seen.append(len(image.config(4, ""))))
+        await log.append(many)
+
+    run(disk, body, stop=False)
+    assert seen == [1, 12_001]
+    assert len(open_log(disk).image.config(4, "")) == 12_001
+
+
+def test_an_unfinished_transaction_is_aborted_by_the_next_leader() -> None:
+    disk = SimulatedDisk()
+
+    async def body(log: MetadataLog) -> None:
+        records = [BeginTransactionRecord(name="half"), ProducerIdsRecord(next_producer_id=5000)]
+        await log.append(records)
+        assert log.image.next_producer_id == -1
+
+    run(disk, body, stop=False)
+    log = run(disk, nothing, stop=False, seed=2)
+    assert log.image.next_producer_id == -1
+    assert log.controller.state.transaction_offset == -1
+    assert log.image.metadata_version == 30
+
+
+def test_an_epoch_never_comes_again_even_if_quorum_state_is_lost() -> None:
+    disk = SimulatedDisk()
+    run(disk, nothing)
+    disk.remove(f"{METADATA}/quorum-state")
+    log = run(disk, nothing, stop=False, seed=2)
+    assert log.image.epoch == 2
+
+
+def test_a_static_quorum_keeps_the_old_quorum_state() -> None:
+    disk = SimulatedDisk()
+    config = node(
+        controller_quorum_voters="1@localhost:9093", controller_quorum_bootstrap_servers=""
+    )
+    run(disk, lambda log: create(log, "river"), config=config)
+    state = json.loads(disk.read_bytes(f"{METADATA}/quorum-state"))
+    assert state["data_version"] == 0
+    assert state["currentVoters"] == [{"voterId": 1}]
+    assert [h.record_count for _, h in iter_headers(disk.read_bytes(LOG))][0] == 1
+    log = run(disk, nothing, config=config, stop=False, seed=2)
+    assert list(log.image.topics_by_name) == ["river"]
+
+
+def test_a_voter_among_others_is_refused_with_their_names() -> None:
+    disk = SimulatedDisk()
+    format_if_empty(node(), disk, random.Random(1))
+    voters = VoterSet.of(Voter(1), Voter(2), Voter(3))
+    data = encode_snapshot(
+        [],
+        metadata_version=30,
+        epoch=0,
+        last_log_timestamp_ms=0,
+        now_ms=0,
+        kraft_version=1,
+        voters=voters,
+    )
+    disk.write_atomically(f"{METADATA}/00000000000000000000-0000000000.checkpoint", data)
+    with pytest.raises(FormatError, match="are 1, 2, 3"):
+        open_log(disk)
+
+
+def test_new_endpoints_of_the_voter_are_written_down() -> None:
+    disk = SimulatedDisk()
+    run(disk, nothing)
+
+    async def elsewhere() -> None:
+        log = open_log(disk, seed=2)
+        await log.start(CLIENTS, [Listener("CONTROLLER", "elsewhere", 7777)])
+        await log.stop()
+
+    asyncio.run(elsewhere())
+    counts = [h.record_count for _, h in iter_headers(disk.read_bytes(LOG)) if h.is_control]
+    assert counts == [3, 3]
+
+
+def test_a_damaged_snapshot_is_named_with_the_remedy() -> None:
+    disk = SimulatedDisk()
+
+    async def body(log: MetadataLog) -> None:
+        await create(log, "river")
+        log.maybe_snapshot()
+
+    run(disk, body)
+    [name] = [n for n in disk.list_dir(METADATA) if (parse_snapshot_name(n) or (0, 0))[0] > 0]
+    disk.damage(f"{METADATA}/{name}", 200, b"\xff\xff")
+    with pytest.raises(CorruptSnapshot, match=rf"{name} is damaged.*Restore the file"):
+        open_log(disk)
+    disk.remove(f"{METADATA}/{name}")
+    assert topics_on(disk) == ["river"]
+
+
+def test_a_gap_between_snapshot_and_log_is_not_passed_over() -> None:
+    disk = SimulatedDisk()
+    run(disk, nothing)
+    disk.rename(LOG, f"{METADATA}/00000000000000000500.log")
+    for name in disk.list_dir(METADATA):
+        if name.endswith((".index", ".timeindex", ".snapshot")):
+            disk.remove(f"{METADATA}/{name}")
+    data = bytearray(disk.read_bytes(f"{METADATA}/00000000000000000500.log"))
+    for position, header in list(iter_headers(bytes(data))):
+        data[position : position + 8] = (header.base_offset + 500).to_bytes(8, "big")
+    disk.write_atomically(f"{METADATA}/00000000000000000500.log", bytes(data))
+    with pytest.raises(MetadataError, match="no records between offset 0"):
+        open_log(disk)
+
+
+def test_a_directory_that_was_not_formatted_is_refused() -> None:
+    log = MetadataLog(node(), SimulatedDisk(), ManualClock(), random.Random(1))
+    with pytest.raises(FormatError, match="moldau storage format"):
+        log.load()
+
+
+def test_bootstrap_records_without_a_file_are_the_latest_version() -> None:
+    disk = SimulatedDisk()
+    format_if_empty(node(), disk, random.Random(1))
+    disk.remove("/data/bootstrap.checkpoint")
+    log = run(disk, nothing, stop=False)
+    assert log.image.features == {"metadata.version": 30}
+    assert FeatureLevelRecord.RECORD_KEY == 12

@@ -1,0 +1,55 @@
+"""The command as a whole: help, errors and exit codes."""
+
+import socket
+
+import pytest
+
+from moldau.cli.main import COMMANDS, main
+from tests.cli.conftest import Moldau
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in COMMANDS)
+
+
+def test_nothing_at_all_shows_the_help_but_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert "commands:" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, "--help"]) == 0
+    assert f"moldau {name}" in capsys.readouterr().out
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("moldau ")
+
+
+def test_a_mistyped_command_gets_a_hint(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["topisc"]) == 2
+    assert "did you mean 'topics'?" in capsys.readouterr().err
+
+
+def test_a_broker_that_is_not_there_gets_a_remedy(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    assert main(["topics", "list", "--bootstrap-server", f"127.0.0.1:{port}"]) == 1
+    shown = capsys.readouterr().err
+    assert f"cannot connect to 127.0.0.1:{port}: Connection refused" in shown
+    assert "'moldau start'" in shown
+
+
+def test_debug_shows_where_it_went_wrong() -> None:
+    with pytest.raises(ValueError, match="not an address"):
+        main(["topics", "list", "--bootstrap-server", "host:port", "--debug"])
+
+
+def test_an_error_of_the_broker_shows_its_code(moldau: Moldau) -> None:
+    result = moldau("topics", "describe", "nope")
+    assert result.code == 1
+    assert result.err == "moldau: topic nope does not exist (UNKNOWN_TOPIC_OR_PARTITION)\n"

@@ -1,0 +1,92 @@
+"""``moldau start``: what file and options make together, and one real run."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from moldau.cli.errors import CommandError, UsageError
+from moldau.cli.main import main
+from moldau.cli.start import default_data_dir, read_config
+
+
+def test_without_arguments_it_is_a_node_of_its_own_with_data_in_the_users_directory() -> None:
+    config = read_config(None, None, None, [], {"HOME": "/home/jan"})
+    assert config.log_dirs == ("/home/jan/.local/share/moldau",)
+    assert [str(listener) for listener in config.listeners] == [
+        "PLAINTEXT://localhost:9092",
+        "CONTROLLER://localhost:9093",
+    ]
+    assert str(default_data_dir({"XDG_DATA_HOME": "/data", "HOME": "/h"})) == "/data/moldau"
+
+
+def test_options_are_stronger_than_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text("log.dirs=/from/file\nnum.partitions=3\nmessage.max.bytes=1000\n")
+    config = read_config(
+        str(file), "data", "127.0.0.1:0", ["num.partitions=5", "broker.rack = r1"], {}
+    )
+    assert config.log_dirs == (os.path.abspath("data"),)
+    assert config.num_partitions == 5
+    assert config.message_max_bytes == 1000
+    assert config.broker_rack == "r1"
+    assert [listener.port for listener in config.listeners] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("listen", "expected"),
+    [
+        ("localhost:19092", "PLAINTEXT://localhost:19092"),
+        ("19092", "PLAINTEXT://:19092"),
+        (":19092", "PLAINTEXT://:19092"),
+        ("example.org", "PLAINTEXT://example.org:9092"),
+        ("[::1]:5", "PLAINTEXT://[::1]:5"),
+    ],
+)
+def test_listen_takes_what_people_write(listen: str, expected: str) -> None:
+    config = read_config(None, "data", listen, [], {})
+    assert str(config.listeners[0]) == expected
+    assert config.listeners[1].port == config.listeners[0].port + 1
+
+
+def test_what_is_wrong_is_named_with_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text("log.segment.bytes=1\n")
+    with pytest.raises(CommandError, match=r"server\.properties: .*log\.segment\.bytes.*1048576"):
+        read_config(str(file), None, None, [], {})
+    with pytest.raises(UsageError, match="write key=value"):
+        read_config(None, "d", None, ["x"], {})
+    with pytest.raises(UsageError, match="write host:port"):
+        read_config(None, "d", "host:port", [], {})
+
+
+def test_a_file_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["start", "nowhere.properties"]) == 1
+    assert "nowhere.properties: No such file" in capsys.readouterr().err
+
+
+def test_a_broker_starts_formats_serves_and_stops_on_a_signal(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    broker = subprocess.Popen(
+        [sys.executable, "-m", "moldau.cli", "start"]
+        + ["--data-dir", str(data), "--listen", "127.0.0.1:0", "--log-level", "warning"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert broker.stderr is not None
+        ready = re.search(r"ready on (127\.0\.0\.1:\d+)", broker.stderr.readline())
+        assert ready is not None
+        assert main(["topics", "create", "t", "--bootstrap-server", ready[1]]) == 0
+        broker.send_signal(signal.SIGTERM)
+        assert broker.wait(30) == 0
+    finally:
+        broker.kill()
+        broker.communicate()
+    assert (data / "meta.properties").exists()
+    assert (data / "t-0" / "00000000000000000000.log").exists()
+    assert (data / ".kafka_cleanshutdown").exists()

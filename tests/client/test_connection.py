@@ -1,0 +1,160 @@
+"""The wire client, against a broker and against things that are none."""
+
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from moldau.client.cluster import parse_bootstrap
+from moldau.client.connection import Connection, ConnectionFailed
+from moldau.errors import ApiError, ErrorCode
+from moldau.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
+from moldau.protocol.messages.metadata import MetadataRequest, MetadataResponse
+
+UNSUPPORTED = int(ErrorCode.UNSUPPORTED_VERSION)
+
+
+@contextmanager
+def server(answer: Callable[[bytes], bytes | None]) -> Iterator[int]:
+    """A server that answers every frame with what ``answer`` makes of it; None hangs up."""
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        try:
+            connection, _ = listening.accept()
+        except OSError:
+            return
+        with connection, connection.makefile("rb") as reader:
+            while len(prefix := reader.read(4)) == 4:
+                (size,) = struct.unpack(">i", prefix)
+                reply = answer(reader.read(size))
+                if reply is None:
+                    return
+                connection.sendall(reply)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield listening.getsockname()[1]
+    finally:
+        listening.close()
+        thread.join(10)
+
+
+def frame(body: bytes) -> bytes:
+    return struct.pack(">i", len(body)) + body
+
+
+def api_versions(request: bytes, error: int, apis: list[ApiVersion], version: int) -> bytes:
+    body = ApiVersionsResponse(error_code=error, api_keys=apis).encode(version)
+    return frame(request[4:8] + body)
+
+
+def test_versions_are_agreed_on_and_requests_answered(bootstrap: str) -> None:
+    host, port = parse_bootstrap(bootstrap)[0]
+    with Connection(host, port) as connection:
+        assert connection.version_of(3) == 13
+        response = connection.request(MetadataRequest(topics=[]), MetadataResponse)
+        assert [broker.port for broker in response.brokers] == [port]
+        assert not connection.is_stale
+
+
+def test_requests_can_be_pipelined(bootstrap: str) -> None:
+    host, port = parse_bootstrap(bootstrap)[0]
+    with Connection(host, port) as connection:
+        for _ in range(3):
+            connection.post(MetadataRequest(topics=[]))
+        for _ in range(3):
+            assert connection.receive(MetadataResponse).brokers
+
+
+def test_nobody_there_is_said_with_the_address() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with pytest.raises(ConnectionFailed, match=f"127.0.0.1:{port}: Connection refused"):
+        Connection("127.0.0.1", port)
+
+
+def test_an_older_broker_is_asked_again_in_its_own_version() -> None:
+    asked = []
+
+    def answer(request: bytes) -> bytes:
+        (version,) = struct.unpack(">h", request[2:4])
+        asked.append(version)
+        if version > 2:
+            return api_versions(request, UNSUPPORTED, [ApiVersion(18, 0, 2)], 0)
+        return api_versions(request, 0, [ApiVersion(18, 0, 2), ApiVersion(3, 0, 5)], version)
+
+    with server(answer) as port, Connection("127.0.0.1", port) as connection:
+        assert asked == [4, 2]
+        assert connection.version_of(3) == 5
+
+
+def test_an_api_that_the_broker_lacks_is_named() -> None:
+    def answer(request: bytes) -> bytes:
+        return api_versions(request, 0, [ApiVersion(18, 0, 4), ApiVersion(0, 0, 2)], 4)
+
+    with server(answer) as port, Connection("127.0.0.1", port) as connection:
+        assert connection.supports(0)
+        with pytest.raises(ApiError, match=r"offers none of Metadata's versions"):
+            connection.version_of(3)
+        with pytest.raises(ApiError, match=r"offers 0 to 2 of Produce's versions"):
+            connection.version_of(0)
+
+
+def test_a_server_that_is_no_kafka_is_found_out() -> None:
+    with (
+        server(lambda request: b"HTTP/1.1 400 Bad Request\r\n\r\n") as port,
+        pytest.raises(ConnectionFailed, match="does not answer as a Kafka broker does"),
+    ):
+        Connection("127.0.0.1", port)
+
+
+def test_a_broker_that_hangs_up_is_named() -> None:
+    with (
+        server(lambda request: None) as port,
+        pytest.raises(ConnectionFailed, match=f"127.0.0.1:{port} closed the connection"),
+    ):
+        Connection("127.0.0.1", port)
+
+
+def test_a_broker_that_says_nothing_times_out() -> None:
+    with (
+        server(lambda request: b"") as port,
+        pytest.raises(ConnectionFailed, match="did not answer in time"),
+    ):
+        Connection("127.0.0.1", port, timeout_s=0.05)
+
+
+def test_an_answer_to_another_request_ends_the_connection() -> None:
+    def answer(request: bytes) -> bytes:
+        if request[:2] == b"\x00\x12":
+            return api_versions(request, 0, [ApiVersion(18, 0, 4), ApiVersion(3, 0, 0)], 4)
+        return frame(b"\x7f\x00\x00\x00" + MetadataResponse().encode(0))
+
+    with server(answer) as port, Connection("127.0.0.1", port) as connection:
+        with pytest.raises(ConnectionFailed, match="when 2 was due"):
+            connection.request(MetadataRequest(topics=[]), MetadataResponse)
+        assert connection.is_stale
+
+
+@pytest.mark.parametrize(
+    ("text", "servers"),
+    [
+        ("localhost", [("localhost", 9092)]),
+        ("a:1, b:2", [("a", 1), ("b", 2)]),
+        ("[::1]:5", [("::1", 5)]),
+        ("[::1]", [("::1", 9092)]),
+    ],
+)
+def test_bootstrap_servers_are_read(text: str, servers: list[tuple[str, int]]) -> None:
+    assert parse_bootstrap(text) == servers
+
+
+@pytest.mark.parametrize("text", ["", "host:port", "host:99999", ":9092", ","])
+def test_wrong_bootstrap_servers_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="localhost:9092"):
+        parse_bootstrap(text)
