@@ -75,10 +75,14 @@ class SimulatedBroker:
         server = cast(Any, self.node.servers[0])
         return cast(Dispatcher, server.handler)
 
+    def handle(self, request: Any, version: int) -> Any:
+        """What the network gets: a reply, or an awaitable of one that nobody awaits yet."""
+        header = encode_request_header(request.API_KEY, version, 1, "test")
+        return self.dispatcher.handle(self.session, header + request.encode(version))
+
     async def send(self, request: Any, version: int) -> Any:
         key = request.API_KEY
-        frame = encode_request_header(key, version, 1, "test") + request.encode(version)
-        handled = self.dispatcher.handle(self.session, frame)
+        handled = self.handle(request, version)
         reply = await handled if isinstance(handled, Awaitable) else handled
         answer = b"".join(bytes(part) for part in cast(Any, reply))
         _, position = decode_response_header(answer, key, version)

@@ -213,7 +213,6 @@ def test_the_power_may_go_before_any_operation() -> None:
 
     for operations in range(1000):
         disk = SimulatedDisk(seed=operations)
-        disk.make_dirs("/data")
         disk.cut_power_after(operations)
         acknowledged.clear()
         try:
@@ -258,9 +257,7 @@ def test_listeners_see_every_change_in_order_and_only_when_it_is_durable() -> No
 
     async def three(log: MetadataLog) -> None:
         log.add_listener(listener)
-        waiting = [log.append(topic_records(log, "river"))]
-        waiting.append(create(log, "lake"))
-        await asyncio.gather(*waiting)
+        await asyncio.gather(log.append(topic_records(log, "river")), create(log, "lake"))
         await create(log, "sea")
 
     run(disk, three, stop=False)
@@ -411,7 +408,7 @@ def test_a_static_quorum_keeps_the_old_quorum_state() -> None:
     state = json.loads(disk.read_bytes(f"{METADATA}/quorum-state"))
     assert state["data_version"] == 0
     assert state["currentVoters"] == [{"voterId": 1}]
-    assert [h.record_count for _, h in iter_headers(disk.read_bytes(LOG))][0] == 1
+    assert next(h.record_count for _, h in iter_headers(disk.read_bytes(LOG))) == 1
     log = run(disk, nothing, config=config, stop=False, seed=2)
     assert list(log.image.topics_by_name) == ["river"]
 

@@ -1,5 +1,7 @@
 """Client quotas."""
 
+from collections.abc import Mapping
+
 import pytest
 
 from moldau.errors import ErrorCode
@@ -19,7 +21,7 @@ RATE = "producer_byte_rate"
 EXACT, DEFAULT, SPECIFIED = 0, 1, 2
 
 
-def entry(entity: dict[str, str | None], ops: list[tuple[str, float | None]]) -> EntryData:
+def entry(entity: Mapping[str, str | None], ops: list[tuple[str, float | None]]) -> EntryData:
     return EntryData(
         entity=[EntityData(entity_type=kind, entity_name=name) for kind, name in entity.items()],
         ops=[OpData(key=key, value=value or 0.0, remove=value is None) for key, value in ops],

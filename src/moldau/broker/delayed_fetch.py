@@ -1,7 +1,11 @@
 """A fetch that found too little, waiting for more.
 
 It does not read again on every append: each partition counts the bytes it has taken,
-and the fetch looks only whether enough have come since it began to wait.
+and the fetch looks only whether enough have come since it read.
+
+The counts are noted when it is made, which must be in the same turn of the event loop as
+the read. ``wait`` runs in a later turn, and an append may come in between: so it looks once
+before it goes to sleep.
 """
 
 import asyncio
@@ -24,6 +28,7 @@ class DelayedFetch:
         timer = self._done.get_loop().call_later(timeout_ms / 1000, self._finish)
         for partition, _, _ in self._marks:
             partition.add_waiter(key, self._check)
+        self._check()
         try:
             await self._done
         finally:

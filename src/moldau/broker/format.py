@@ -116,7 +116,7 @@ def format_directories(
         kind = _kind_of_directory(is_metadata_dir, voters, config.node_id)
         name = metadata_version_name(levels[METADATA_VERSION])
         report(f"Formatting {kind} {path} with {METADATA_VERSION} {name}.")
-        disk.make_dirs(path)
+        make_durable_dirs(disk, path)
         _write_bootstrap(disk, path, levels, now_ms)
         if is_metadata_dir and voters is not None:
             _write_first_voters(disk, path, voters, levels, now_ms)
@@ -293,6 +293,18 @@ def _kind_of_directory(is_metadata_dir: bool, voters: VoterSet | None, node_id: 
 # Files
 
 
+def make_durable_dirs(disk: Disk, path: str) -> None:
+    """Create a directory so that a power cut cannot take it away with everything in it."""
+    created = []
+    missing = path
+    while missing and not disk.is_dir(missing):
+        created.append(missing)
+        missing = os.path.dirname(missing)
+    disk.make_dirs(path)
+    for each in reversed(created):
+        disk.sync_dir(os.path.dirname(each) or ".")
+
+
 def bootstrap_records(levels: Mapping[str, int]) -> list[Message]:
     """The first records of a cluster. kraft.version is the quorum's own business."""
     version = levels[METADATA_VERSION]
@@ -320,7 +332,7 @@ def _write_first_voters(
     disk: Disk, path: str, voters: VoterSet, levels: Mapping[str, int], now_ms: int
 ) -> None:
     directory = os.path.join(path, f"{METADATA_TOPIC}-0")
-    disk.make_dirs(directory)
+    make_durable_dirs(disk, directory)
     data = encode_snapshot(
         [],
         metadata_version=levels[METADATA_VERSION],

@@ -99,7 +99,7 @@ class MetadataLog:
         self._unpublished: deque[tuple[MetadataImage, MetadataDelta]] = deque()
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
         self._is_flushing = False
-        self._failure: ApiError | None = None
+        self._failure: BaseException | None = None
         self._bytes_since_snapshot = 0
         self.broker_epoch = -1
 
@@ -135,12 +135,11 @@ class MetadataLog:
                 f"the voters of the metadata quorum are {ids}; node {config.node_id} can only "
                 "work as the one voter of its own quorum"
             )
-        log = self._store.log
         return RaftNode(
             config.node_id,
             voters,
             self._store.read_state(),
-            LogEnd(log.leader_epochs.latest_epoch or 0, log.log_end_offset),
+            LogEnd(self._store.latest_epoch, self._store.log.log_end_offset),
             self._rng,
             config.controller_quorum_election_timeout_ms,
         )
@@ -240,7 +239,8 @@ class MetadataLog:
             raise self._failure
         if not records:
             return
-        if self.controller.state.transaction_offset >= 0:
+        is_abort = isinstance(records[0], AbortTransactionRecord)
+        if self.controller.state.transaction_offset >= 0 and not is_abort:
             # Left over from an append that failed half-way.
             records = [AbortTransactionRecord(reason="Append failed"), *records]
         records, values = self._encoded(records)
@@ -350,11 +350,8 @@ class MetadataLog:
         end_offset = log.log_end_offset
         try:
             pending = log.flush_in_background()
-        except ApiError as error:
+        except Exception as error:
             self._on_failure(error)
-            return
-        except OSError as error:
-            self._on_failure(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)))
             return
         if pending is None:
             self._on_flushed(end_offset)
@@ -363,13 +360,14 @@ class MetadataLog:
         waited.add_done_callback(lambda future: self._on_flush_done(end_offset, future))
 
     def _on_flush_done(self, end_offset: int, future: "asyncio.Future[object]") -> None:
-        error = None if future.cancelled() else future.exception()
-        if error is None and not future.cancelled():
+        if future.cancelled():
+            self._on_failure(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "the flush was cancelled"))
+            return
+        error = future.exception()
+        if error is None:
             self._on_flushed(end_offset)
-        elif isinstance(error, ApiError):
-            self._on_failure(error)
         else:
-            self._on_failure(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"flush failed: {error}"))
+            self._on_failure(error)
 
     def _on_flushed(self, end_offset: int) -> None:
         self._perform(self._raft.step(LogFlushed(end_offset), self._clock.now_ms()))
@@ -387,8 +385,11 @@ class MetadataLog:
         ):
             self.maybe_snapshot()
 
-    def _on_failure(self, error: ApiError) -> None:
+    def _on_failure(self, error: BaseException) -> None:
+        """Nobody may wait for ever, whatever it was that went wrong."""
         logger.critical("metadata can no longer be changed: %s", error)
+        if isinstance(error, OSError):
+            error = ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
         self._failure = error
         while self._waiting:
             _, done = self._waiting.popleft()

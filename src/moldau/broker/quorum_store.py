@@ -5,7 +5,12 @@ import os
 import random
 from typing import Final
 
-from moldau.broker.format import all_directories, metadata_log_dir, read_directories
+from moldau.broker.format import (
+    all_directories,
+    make_durable_dirs,
+    metadata_log_dir,
+    read_directories,
+)
 from moldau.broker.metadata_snapshot import (
     BOOTSTRAP_CHECKPOINT,
     ControlState,
@@ -64,6 +69,8 @@ class QuorumStore:
         self.kraft_version = 0
         self.voters = VoterSet()
         self.has_voters_in_log = False
+        # The newest epoch in the log or in a snapshot.
+        self.latest_epoch = 0
         self.log: PartitionLog
 
     # Loading
@@ -73,7 +80,7 @@ class QuorumStore:
 
         Returns the size of what had to be read from the log.
         """
-        self._disk.make_dirs(self.directory)
+        make_durable_dirs(self._disk, self.directory)
         self._remove_unfinished()
         control = ControlState()
         snapshot = self._load_snapshot(state, control)
@@ -92,6 +99,7 @@ class QuorumStore:
         self._check_no_gap(snapshot)
         start = max(snapshot.end_offset, self.log.log_start_offset)
         size_bytes = self._replay_log(state, control, start)
+        self.latest_epoch = max(snapshot.epoch, self.log.leader_epochs.latest_epoch)
         self.kraft_version = control.kraft_version
         if control.voters is not None:
             self.voters = control.voters
@@ -200,10 +208,9 @@ class QuorumStore:
                 state = decode_quorum_state(self._disk.read_bytes(path))
             except ValueError as error:
                 raise MetadataError(f"{path}: {error}") from error
-        latest_epoch = self.log.leader_epochs.latest_epoch or 0
-        if latest_epoch > state.leader_epoch:
+        if self.latest_epoch > state.leader_epoch:
             # The file is older than the log: an epoch that was written to must not come again.
-            return QuorumState(latest_epoch)
+            return QuorumState(self.latest_epoch)
         return state
 
     def write_state(self, state: QuorumState) -> None:

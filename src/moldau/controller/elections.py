@@ -193,8 +193,7 @@ def _revert(
     registration: PartitionRegistration,
 ) -> Message | None:
     if not registration.is_reassigning:
-        message = "No partition reassignment is in progress."
-        raise ApiError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, message)
+        raise ApiError(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
     replicas = without(registration.replicas, *registration.adding_replicas)
     isr = without(registration.isr, *registration.adding_replicas)
     is_unclean_enabled = is_unclean_election_enabled(state, topic.name)

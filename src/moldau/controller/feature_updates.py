@@ -13,7 +13,6 @@ from moldau.metadata.features import (
     SUPPORTED_FEATURES,
     VersionRange,
     metadata_changed_between,
-    metadata_version_name,
     unmet_dependency,
 )
 from moldau.metadata.image import BROKER_RESOURCE
@@ -115,7 +114,7 @@ def _update(
 def _check_supported(state: ControllerState, name: str, level: int) -> None:
     """Whether this controller and every registered node can work at that level."""
     nodes: list[tuple[str, VersionRange]] = [
-        ("Local controller", SUPPORTED_FEATURES.get(name, VersionRange(0, 0)))
+        (f"Local controller {state.node_id}", SUPPORTED_FEATURES.get(name, VersionRange(0, 0)))
     ]
     nothing = VersionRange(0, 0)
     nodes += [
@@ -128,10 +127,10 @@ def _check_supported(state: ControllerState, name: str, level: int) -> None:
     ]
     for who, supported in nodes:
         if level not in supported:
-            has = "does not support this feature"
+            has = "does not support this feature."
             if supported.max_version > 0:
                 has = f"only supports versions {supported.min_version}-{supported.max_version}"
-            raise _invalid(name, level, f"{who} {has}.")
+            raise _invalid(name, level, f"{who} {has}")
 
 
 def _check_metadata_version(current: int, level: int, upgrade_type: int) -> None:
@@ -148,10 +147,7 @@ def _check_metadata_version(current: int, level: int, upgrade_type: int) -> None
         )
         if upgrade_type == UpgradeType.UNSAFE_DOWNGRADE:
             reason = "Unsafe metadata downgrade is not supported in this version."
-        message = (
-            f"Unsupported metadata.version downgrade from {metadata_version_name(current)} to "
-            f"{metadata_version_name(level)}. {reason}"
-        )
+        message = f"Unsupported metadata.version downgrade from {current} to {level}. {reason}"
         raise ApiError(ErrorCode.INVALID_UPDATE_VERSION, message)
 
 

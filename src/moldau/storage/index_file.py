@@ -218,10 +218,8 @@ class IndexFile:
         return data
 
     def _opened(self) -> DiskFile:
-        if self._file is None:
-            self._open()
-            assert self._file is not None
-        return self._file
+        file = self._file
+        return file if file is not None else self._open()
 
     def _trimmed(self) -> DiskFile:
         """The file, ending after the last stored entry."""
@@ -231,13 +229,15 @@ class IndexFile:
             file.truncate(size)
         return file
 
-    def _open(self) -> None:
-        if self._file is None:
-            self._file = self._disk.open(self.path)
+    def _open(self) -> DiskFile:
+        file = self._file
+        if file is None:
+            file = self._file = self._disk.open(self.path)
         if self._stored < 0:
-            self._stored = self._count_entries(self._file.size // self.entry_size)
+            self._stored = self._count_entries(file.size // self.entry_size)
             self._tail_start = self._stored
             self._load_last()
+        return file
 
     def _count_entries(self, slots: int) -> int:
         """How many of the file's slots hold entries: zeros at the end do not."""

@@ -65,7 +65,7 @@ def handle(
     fetch = _Fetch(broker, request, version, partitions, session)
     answers = fetch.read()
     if fetch.must_wait():
-        return fetch.wait_and_answer()
+        return fetch.answer_later()
     return fetch.answer(answers)
 
 
@@ -144,9 +144,12 @@ class _Fetch:
             and bool(self._read_from)
         )
 
-    async def wait_and_answer(self) -> FetchResponse:
-        needed = self._min_bytes - self._found_bytes
-        await DelayedFetch(self._read_from, needed).wait(self._request.max_wait_ms)
+    def answer_later(self) -> Awaitable[FetchResponse]:
+        delayed = DelayedFetch(self._read_from, self._min_bytes - self._found_bytes)
+        return self._wait_and_answer(delayed)
+
+    async def _wait_and_answer(self, delayed: DelayedFetch) -> FetchResponse:
+        await delayed.wait(self._request.max_wait_ms)
         return self.answer(self.read())
 
     def answer(self, answers: list[Answer]) -> FetchResponse:

@@ -1,0 +1,166 @@
+"""``python -m benchmarks``: measure, print the table, write it to benchmarks/results."""
+
+import argparse
+import datetime
+import fnmatch
+import json
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tools.brokers import ApacheKafkaBroker, Broker, MoldauBroker, kafka_dir
+
+from benchmarks import machine
+from benchmarks.clients import Clients, UnavailableError
+from benchmarks.meter import usage
+from benchmarks.report import Line, absolute_line, as_json, lines_of, page
+from benchmarks.rows import FULL, QUICK, Figures, Row, Workbench, all_rows
+
+RESULTS = Path(__file__).resolve().parent / "results"
+IDLE_S = 3.0
+IDLE_RSS_LIMIT_MB = 60.0
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small amounts, once: a few minutes")
+    parser.add_argument("--rows", metavar="PATTERN", default="*", help="only rows that match")
+    parser.add_argument("--repeat", type=int, metavar="N", help="interleaved pairs (default 3)")
+    parser.add_argument("--pretouch", type=float, metavar="GB", help="memory to touch first")
+    parser.add_argument("--data-dir", type=Path, help="where the brokers write")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where the table is written")
+    parser.add_argument("--list", action="store_true", help="print the names of the rows")
+    return parser.parse_args()
+
+
+def interleaved(
+    sides: dict[str, Broker], measure: Callable[[Broker], Figures], repeat: int
+) -> dict[str, list[Figures]]:
+    """Moldau Kafka, Kafka Moldau, ...: what drifts on the machine hits both alike."""
+    runs: dict[str, list[Figures]] = {name: [] for name in sides}
+    for turn in range(repeat):
+        order = list(sides.items()) if turn % 2 == 0 else list(sides.items())[::-1]
+        for name, broker in order:
+            runs[name].append(measure(broker))
+    return runs
+
+
+def start_up(broker: Broker) -> Figures:
+    """Seconds from the start of the process to the first answered request, on an old directory."""
+    broker.start()
+    ready = broker.ready_s
+    broker.stop()
+    return {"start_s": ready}
+
+
+def matches(name: str, pattern: str) -> bool:
+    return fnmatch.fnmatch(name.lower(), f"*{pattern.lower()}*")
+
+
+class Run:
+    """One run of the benchmark, from two empty directories to a table."""
+
+    def __init__(self, arguments: argparse.Namespace, folder: Path) -> None:
+        self.pattern: str = arguments.rows
+        self.repeat: int = arguments.repeat or (1 if arguments.quick else 3)
+        self.bench = Workbench(Clients(folder), QUICK if arguments.quick else FULL)
+        self.sides: dict[str, Broker] = {
+            "moldau": MoldauBroker(folder / "moldau" / "data"),
+            "kafka": ApacheKafkaBroker(folder / "kafka" / "data"),
+        }
+        self.lines: list[Line] = []
+        self.runs: dict[str, Any] = {}
+        self.notes: list[str] = []
+
+    def wants(self, name: str) -> bool:
+        return matches(name, self.pattern)
+
+    def everything(self) -> None:
+        for broker in self.sides.values():
+            broker.directory.parent.mkdir(parents=True, exist_ok=True)
+            broker.start()  # The first start formats; nobody measures that.
+            broker.stop()
+        if self.wants("start-up"):
+            runs = interleaved(self.sides, start_up, self.repeat)
+            self.runs["start-up"] = runs
+            targets = [("start_s", "at most", 0.1)]
+            self.lines += lines_of("start-up to the first answered request", runs, targets)
+        try:
+            for broker in self.sides.values():
+                broker.start()
+            self.memory("idle")
+            say("warming up both brokers")
+            for broker in self.sides.values():
+                self.bench.warm_up(broker)
+            for row in all_rows(self.bench):
+                if self.wants(row.name):
+                    self.row(row)
+            self.memory("loaded")
+        finally:
+            for broker in self.sides.values():
+                if broker.process is not None:
+                    broker.stop()
+
+    def memory(self, when: str) -> None:
+        time.sleep(IDLE_S)
+        runs = {name: [{"rss_mb": usage(side.pid).rss_mb}] for name, side in self.sides.items()}
+        self.runs[f"memory {when}"] = runs
+        limit = IDLE_RSS_LIMIT_MB if when == "idle" else float("inf")
+        line = absolute_line(f"resident memory, {when}", "RSS MB", runs, limit)
+        self.lines.append(line if when == "idle" else line._replace(target="", is_met=None))
+
+    def row(self, row: Row) -> None:
+        began = time.monotonic()
+        try:
+            runs = interleaved(self.sides, row.measure, self.repeat)
+        except UnavailableError as reason:
+            self.notes.append(f"not measured: {row.name}: {reason}")
+            say(f"{row.name}: skipped, {reason}")
+            return
+        self.runs[row.name] = runs
+        self.lines += lines_of(row.name, runs, row.targets)
+        say(f"{row.name}: {time.monotonic() - began:.0f} s")
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    if arguments.list:
+        for row in all_rows(Workbench(Clients(Path()), FULL)):
+            print(row.name)
+        return 0
+    if not (kafka_dir() / "bin" / "kafka-server-start").exists():
+        say("Apache Kafka is not installed: run tools/install-apache-kafka, or set KAFKA_DIR")
+        return 1
+    described = machine.describe()
+    gigabytes = arguments.pretouch if arguments.pretouch is not None else 2.0
+    machine.pretouch(gigabytes)
+    folder = Path(tempfile.mkdtemp(prefix="moldau-bench-", dir=arguments.data_dir))
+    began = time.monotonic()
+    run = Run(arguments, folder)
+    try:
+        run.everything()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    described["repetitions"] = f"{run.repeat} interleaved pairs{', quick' * arguments.quick}"
+    described["took"] = f"{time.monotonic() - began:.0f} s"
+    now = datetime.datetime.now(datetime.UTC)
+    text = page(f"Moldau and Apache Kafka 4.3.1, {now:%Y-%m-%d}", described, run.lines, run.notes)
+    print(text)
+    arguments.results.mkdir(parents=True, exist_ok=True)
+    name = f"{now:%Y-%m-%d-%H%M}"
+    (arguments.results / f"{name}.md").write_text(text)
+    content = as_json(described, run.lines, run.runs)
+    (arguments.results / f"{name}.json").write_text(json.dumps(content, indent=1) + "\n")
+    say(f"written to {arguments.results / name}.md and .json")
+    return 0
+
+
+sys.exit(main())

@@ -1,0 +1,50 @@
+"""What a broker process costs while a client works: CPU seconds and resident memory, from /proc."""
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
+GB = 1e9
+MB = 1e6
+
+
+class Usage(NamedTuple):
+    cpu_s: float
+    rss_mb: float
+
+
+def usage(pid: int) -> Usage:
+    """CPU seconds used so far and resident memory now, of a process and all it started."""
+    cpu = rss = 0.0
+    for one in _with_descendants(pid):
+        try:
+            stat = _stat(one)
+            status = Path(f"/proc/{one}/status").read_text()
+        except OSError:  # It ended meanwhile.
+            continue
+        cpu += (int(stat[11]) + int(stat[12])) / CLOCK_TICKS
+        resident = [line for line in status.splitlines() if line.startswith("VmRSS")]
+        rss += sum(int(line.split()[1]) * 1024 / MB for line in resident)
+    return Usage(cpu, rss)
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of /proc/PID/stat after the name, which may contain spaces."""
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+
+
+def _with_descendants(pid: int) -> list[int]:
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                children.setdefault(int(_stat(int(entry.name))[1]), []).append(int(entry.name))
+            except OSError:
+                continue
+    found, waiting = [], [pid]
+    while waiting:
+        one = waiting.pop()
+        found.append(one)
+        waiting += children.get(one, [])
+    return found

@@ -1,0 +1,108 @@
+"""The table: both sides, their ratio, what was to be reached, and whether it was."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+# Figures by side ("moldau", "kafka"), a value for each repetition.
+Runs = Mapping[str, Sequence[Mapping[str, float]]]
+
+UNITS = {
+    "mb_s": "MB/s",
+    "krec_s": "1,000 records/s",
+    "cpu_s_per_gb": "CPU s/GB",
+    "requests_s": "requests/s",
+    "p50_ms": "p50 ms",
+    "p99_ms": "p99 ms",
+    "p999_ms": "p99.9 ms",
+    "rss_mb": "RSS MB",
+    "start_s": "s",
+}
+
+
+class Line(NamedTuple):
+    row: str
+    figure: str
+    moldau: float
+    kafka: float
+    ratio: float
+    target: str
+    is_met: bool | None
+
+
+def lines_of(name: str, runs: Runs, targets: Sequence[tuple[str, str, float]]) -> list[Line]:
+    """One line for each figure, with medians; the ratio is the median over interleaved pairs."""
+    wanted = {figure: (bound, value) for figure, bound, value in targets}
+    lines = []
+    for figure in runs["moldau"][0]:
+        if figure.endswith(" rss_mb"):  # Kept in the JSON; the table has the memory once.
+            continue
+        ours = [run[figure] for run in runs["moldau"]]
+        theirs = [run[figure] for run in runs["kafka"]]
+        pairs = [a / b for a, b in zip(ours, theirs, strict=True) if b]
+        ratio = statistics.median(pairs) if pairs else float("nan")
+        target, is_met = _judge(ratio, wanted.get(figure))
+        medians = statistics.median(ours), statistics.median(theirs)
+        lines.append(Line(name, _title(figure), *medians, ratio, target, is_met))
+    return lines
+
+
+def _judge(ratio: float, wanted: tuple[str, float] | None) -> tuple[str, bool | None]:
+    if wanted is None:
+        return "", None
+    bound, value = wanted
+    if bound == "at least":
+        return f"≥ {value:g}", ratio >= value
+    return f"≤ {value:g}", ratio <= value
+
+
+def _title(figure: str) -> str:
+    way, _, unit = figure.rpartition(" ")
+    return f"{way} {UNITS.get(unit, unit)}".strip()
+
+
+def absolute_line(name: str, figure: str, runs: Runs, limit: float) -> Line:
+    """A line whose target is a figure of our own, not a ratio."""
+    (line,) = lines_of(name, runs, [])
+    met = line.moldau <= limit
+    return line._replace(figure=figure, target=f"≤ {limit:g} {figure.split()[-1]}", is_met=met)
+
+
+def table(lines: Sequence[Line]) -> str:
+    """The lines as a Markdown table."""
+    out = [
+        "| row | figure | Moldau | Apache Kafka | ratio | target | |",
+        "| --- | --- | ---: | ---: | ---: | --- | --- |",
+    ]
+    shown = ""
+    for line in lines:
+        name = "" if line.row == shown else line.row
+        shown = line.row
+        verdict = {True: "reached", False: "**missed**", None: ""}[line.is_met]
+        out.append(
+            f"| {name} | {line.figure} | {_number(line.moldau)} | {_number(line.kafka)} "
+            f"| {line.ratio:.2f} | {line.target} | {verdict} |"
+        )
+    return "\n".join(out)
+
+
+def _number(value: float) -> str:
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def page(
+    title: str, machine: Mapping[str, str], lines: Sequence[Line], notes: Sequence[str]
+) -> str:
+    """The whole result as Markdown: the machine, the verdict, the table, what was left out."""
+    described = "\n".join(f"- {name}: {value}" for name, value in machine.items())
+    judged = [line for line in lines if line.is_met is not None]
+    reached = sum(bool(line.is_met) for line in judged)
+    summary = f"{reached} of {len(judged)} targets reached."
+    remarks = "\n".join(f"- {note}" for note in notes)
+    return f"# {title}\n\n{described}\n\n{summary}\n\n{table(lines)}\n\n{remarks}\n"
+
+
+def as_json(machine: Mapping[str, str], lines: Sequence[Line], runs: Mapping[str, Any]) -> Any:
+    return {"machine": dict(machine), "lines": [line._asdict() for line in lines], "runs": runs}

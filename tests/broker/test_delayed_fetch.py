@@ -1,0 +1,23 @@
+"""A fetch that waits is woken by what it waits for, whenever that comes."""
+
+import asyncio
+
+from moldau.clock import ManualClock
+from moldau.storage.simulated_disk import SimulatedDisk
+from tests.broker.producing import fetch_request
+from tests.broker.simulated import SimulatedBroker
+
+
+def test_an_append_between_reading_and_waiting_is_not_missed() -> None:
+    async def scenario() -> None:
+        broker = SimulatedBroker(SimulatedDisk(seed=1), ManualClock())
+        await broker.node.start()
+        await broker.create("t")
+        request = fetch_request("t", 0, min_bytes=1, max_wait_ms=60_000)
+        # It has read and found nothing, but nobody awaits it yet.
+        waiting = broker.handle(request, 12)
+        assert await broker.produce("t", b"news") == 0
+        reply = await asyncio.wait_for(waiting, 10)
+        assert b"news" in b"".join(bytes(part) for part in reply)
+
+    asyncio.run(scenario())
