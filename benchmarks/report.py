@@ -9,7 +9,7 @@ Runs = Mapping[str, Sequence[Mapping[str, float]]]
 
 UNITS = {
     "mb_s": "MB/s",
-    "krec_s": "1,000 records/s",
+    "krec_s": "k records/s",
     "cpu_s_per_gb": "CPU s/GB",
     "requests_s": "requests/s",
     "p50_ms": "p50 ms",
@@ -100,8 +100,8 @@ def page(
     judged = [line for line in lines if line.is_met is not None]
     reached = sum(bool(line.is_met) for line in judged)
     summary = f"{reached} of {len(judged)} targets reached."
-    remarks = "\n".join(f"- {note}" for note in notes)
-    return f"# {title}\n\n{described}\n\n{summary}\n\n{table(lines)}\n\n{remarks}\n"
+    remarks = "".join(f"\n- {note}" for note in notes)
+    return f"# {title}\n\n{described}\n\n{summary}\n\n{table(lines)}\n{remarks}"
 
 
 def as_json(machine: Mapping[str, str], lines: Sequence[Line], runs: Mapping[str, Any]) -> Any:

@@ -140,10 +140,15 @@ class Broker:
 
 
 class MoldauBroker(Broker):
+    """Moldau; with ``properties_path`` it starts from a ``server.properties`` and nothing else."""
+
     kind = "moldau"
+    properties_path: Path | None = None
 
     def command(self) -> list[str]:
         command = [sys.executable, "-m", "moldau", "start"]
+        if self.properties_path is not None:
+            return [*command, str(self.properties_path)]
         command += ["--data-dir", str(self.directory), "--listen", self.bootstrap]
         for name, value in self.settings.items():
             command += ["--set", f"{name}={value}"]

@@ -13,6 +13,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from tools import wire
+from tools.brokers import BROKER_KINDS, ApacheKafkaBroker, Broker
+
 from tests.compat.clients.base import CODECS, Client
 from tests.compat.clients.programs import (
     CLIENT_NAMES,
@@ -21,8 +24,6 @@ from tests.compat.clients.programs import (
     require_apache_kafka,
 )
 from tests.compat.java_tools import JavaTools
-from tools import wire
-from tools.brokers import BROKER_KINDS, ApacheKafkaBroker, Broker
 
 HERE = Path(__file__).resolve().parent
 JOIN_GROUP = 11

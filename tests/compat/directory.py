@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 from confluent_kafka import TopicCollection
 from confluent_kafka.admin import AdminClient, ConfigResource, ConfigSource, ResourceType
+from tools.brokers import Broker
+
 from tests.compat.clients.base import CODECS, Record
 from tests.compat.clients.confluent import ConfluentClient
 from tests.compat.sample import PARTITIONS, sample_records, text_records, wait_until, with_offsets
-from tools.brokers import Broker
 
 PATIENCE_S = 30.0
 

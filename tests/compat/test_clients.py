@@ -3,6 +3,8 @@
 import struct
 
 import pytest
+from tools import wire
+
 from tests.compat.clients.base import (
     CODECS,
     EARLIEST,
@@ -21,7 +23,6 @@ from tests.compat.sample import (
     wait_until,
     with_offsets,
 )
-from tools import wire
 
 UNKNOWN_TOPIC_OR_PARTITION = 3
 MESSAGE_TOO_LARGE = 10

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.compat.clients.programs import UnavailableError, require_apache_kafka
 from tools.brokers import HOST, ApacheKafkaBroker
 
 from moldau.config.broker import BrokerConfig
@@ -37,6 +36,7 @@ from moldau.protocol.messages.create_partitions import (
     CreatePartitionsTopic,
 )
 from moldau.protocol.records.metadata import FeatureLevelRecord
+from tests.compat.clients.programs import UnavailableError, require_apache_kafka
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
 TOPIC, BROKER, CLIENT_METRICS, GROUP = 2, 4, 16, 32

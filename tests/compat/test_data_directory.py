@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 import pytest
 from confluent_kafka import Producer
+from tools.brokers import ApacheKafkaBroker, Broker, MoldauBroker
+
 from tests.compat.clients.base import CODECS
 from tests.compat.clients.programs import UnavailableError, require_apache_kafka
 from tests.compat.directory import Contents, fill, open_client, read_everything, shapes, write
 from tests.compat.java_tools import Output, run_tool
 from tests.compat.sample import PARTITIONS, assert_same_records, wait_until
-from tools.brokers import ApacheKafkaBroker, Broker
 
 COMPLAINTS = re.compile(
     r"mismatch|consecutive|corrupt|not found|could not find|exception|isvalid: false",
@@ -164,6 +165,25 @@ def test_apache_kafka_and_this_broker_take_turns_on_one_directory(
     ours.stop()
 
     assert_same_contents(start(ApacheKafkaBroker, directory), contents)
+
+
+def test_it_starts_from_apache_kafkas_server_properties_on_its_directory(
+    broker_kind: type[Broker], start: BrokerMaker, tmp_path: Path
+) -> None:
+    """The file and the directory as Apache Kafka leaves them, with not a word changed."""
+    if broker_kind is not MoldauBroker:
+        pytest.skip("only Moldau takes over from Apache Kafka")
+    contents = Contents()
+    apache = start(ApacheKafkaBroker, tmp_path / "data")
+    fill(apache, contents)
+    apache.stop()
+
+    assert isinstance(apache, ApacheKafkaBroker)
+    ours = MoldauBroker(tmp_path / "data", port=apache.port)
+    ours.properties_path = apache.properties_path
+    with ours:
+        assert shapes(ours) == contents.shapes
+        assert_same_contents(ours, contents)
 
 
 def assert_same_contents(broker: Broker, contents: Contents) -> None:

@@ -1,6 +1,7 @@
 """What only the Java clients ask: the newest versions of the admin requests, idempotence, ids."""
 
 import pytest
+
 from tests.compat.clients.base import Client, ClientError
 from tests.compat.clients.driver import JavaClient
 from tests.compat.sample import text_records, wait_until

@@ -4,10 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from tools.brokers import Broker
+
 from tests.compat.clients.base import Client
 from tests.compat.java_tools import JavaTools
 from tests.compat.sample import text_records
-from tools.brokers import Broker
 
 
 def create(tools: JavaTools, topic: str, *options: str) -> None:

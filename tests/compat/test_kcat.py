@@ -6,6 +6,7 @@ import uuid
 from typing import Any
 
 import pytest
+
 from tests.compat.clients.base import Client
 from tests.compat.sample import PARTITIONS, text_records, wait_until
 

@@ -13,8 +13,6 @@ from pathlib import Path
 import pytest
 from confluent_kafka import TopicCollection
 from confluent_kafka.admin import AdminClient, NewTopic
-from tests.compat.clients.programs import UnavailableError, require_apache_kafka
-from tests.compat.java_tools import run_tool
 from tools.brokers import ApacheKafkaBroker
 
 from moldau.broker.format import FormatOptions, format_directories, format_if_empty
@@ -49,6 +47,8 @@ from moldau.storage.checkpoint import (
     write_clean_shutdown,
 )
 from moldau.storage.disk import RealDisk
+from tests.compat.clients.programs import UnavailableError, require_apache_kafka
+from tests.compat.java_tools import run_tool
 
 FIRST_VOTERS = "__cluster_metadata-0/00000000000000000000-0000000000.checkpoint"
 LOG = "__cluster_metadata-0/00000000000000000000.log"

@@ -6,8 +6,8 @@ questions a broker has about a batch as a whole: is it built as it says, when wa
 latest record made, does every record have a key.
 
 This module is compiled where a compiler or a wheel is at hand: a record then costs about
-as much as a few memory reads. Interpreted it costs some microseconds, so ``IS_COMPILED``
-lets the produce path decide. Both give the same answers.
+as much as a few memory reads. Interpreted it costs some microseconds, and gives the same
+answers.
 
 Rules this module keeps:
 
@@ -26,8 +26,6 @@ from moldau.record.header import CorruptBatch
 # leaves room for people who count nanoseconds.
 TIMESTAMP_LIMIT: Final = 1 << 62
 _LARGEST_TIMESTAMP: Final = (1 << 63) - 1
-
-IS_COMPILED: Final = not __file__.endswith(".py")
 
 
 class RecordFacts:

@@ -25,7 +25,6 @@ from moldau.errors import ApiError, ErrorCode
 from moldau.ids import NO_UUID, TopicPartition
 from moldau.record.produced import ProducedBatch
 from moldau.record.validator import validate_produced
-from moldau.record.walk import IS_COMPILED
 from moldau.storage.checkpoint import LEADER_EPOCH_CHECKPOINT
 from moldau.storage.follower_append import append_replicated, write_batches
 from moldau.storage.leader_epochs import LeaderEpochCache
@@ -133,7 +132,7 @@ class PartitionLog:
             raise self._closed_error()
         config = self.config
         if origin is _CLIENT:
-            batch = validate_produced(records, config, now_ms, walk_uncompressed=IS_COMPILED)
+            batch = validate_produced(records, config, now_ms)
         else:
             batch = self._validate_internal(records, now_ms, origin)
         header = batch.header

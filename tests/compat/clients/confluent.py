@@ -19,6 +19,7 @@ from confluent_kafka.admin import (
     OffsetSpec,
     ResourceType,
 )
+
 from tests.compat.clients.base import EARLIEST, LATEST, NOT_FOUND, Client, ClientError, Record
 
 PATIENCE_S = 30.0

@@ -10,6 +10,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from tools.brokers import kafka_dir, missing_command
+
 from tests.compat.clients.base import Client
 from tests.compat.clients.driver import (
     DriverClient,
@@ -18,7 +20,6 @@ from tests.compat.clients.driver import (
     KafkaJsClient,
     SaramaClient,
 )
-from tools.brokers import kafka_dir, missing_command
 
 HERE = Path(__file__).resolve().parent.parent
 BUILD_LIMIT_S = 280

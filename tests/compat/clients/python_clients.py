@@ -13,6 +13,7 @@ import aiokafka.errors
 import kafka
 import kafka.admin
 import kafka.errors
+
 from tests.compat.clients.base import EARLIEST, LATEST, NOT_FOUND, Client, ClientError, Record
 
 PATIENCE_S = 30.0
