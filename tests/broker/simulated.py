@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor, Future
 from typing import Any, TypeVar, cast
 
-from moldau.broker.dispatch import Dispatcher
+from moldau.broker.dispatch import ListenerRouter
 from moldau.broker.node import Node
 from moldau.clock import ManualClock
 from moldau.config.broker import BrokerConfig
@@ -71,9 +71,8 @@ class SimulatedBroker:
         )
 
     @property
-    def dispatcher(self) -> Dispatcher:
-        server = cast(Any, self.node.servers[0])
-        return cast(Dispatcher, server.handler)
+    def dispatcher(self) -> ListenerRouter:
+        return cast(ListenerRouter, cast(Any, self.node.server).handler)
 
     def handle(self, request: Any, version: int) -> Any:
         """What the network gets: a reply, or an awaitable of one that nobody awaits yet."""

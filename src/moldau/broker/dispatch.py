@@ -153,6 +153,16 @@ class Dispatcher:
         raise CloseConnection(f"{name} version {header.api_version} is not supported here")
 
 
+class ListenerRouter:
+    """One server, several listeners: clients get the broker's APIs, controllers theirs."""
+
+    def __init__(self, dispatchers: Mapping[str, Dispatcher]) -> None:
+        self._dispatchers = dispatchers
+
+    def handle(self, session: Session, frame: bytes) -> Handled:
+        return self._dispatchers[session.listener].handle(session, frame)
+
+
 def describe_versions(
     handlers: Mapping[int, Handler], image: MetadataImage, version: int
 ) -> ApiVersionsResponse:

@@ -1,8 +1,8 @@
 """A whole node: puts the parts together, starts them in order, stops them in reverse.
 
-Start: lock and read the data directories, replay the metadata, load the logs, open the
-listeners, register with the controller, and only then answer. A directory that nobody
-formatted is formatted on the way.
+Start: open the listeners, lock and read the data directories, replay the metadata, load
+the logs, register with the controller, and only then let anybody in. A directory that
+nobody formatted is formatted on the way.
 
 Stop: no new connections, finish what is under way, flush every log, leave the marker
 that says so. After kill -9 there is no marker, and the next start looks at every
@@ -23,7 +23,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from moldau.broker.apis import BROKER_HANDLERS, CONTROLLER_HANDLERS
 from moldau.broker.background import Background
 from moldau.broker.broker import Broker
-from moldau.broker.dispatch import Dispatcher
+from moldau.broker.dispatch import Dispatcher, ListenerRouter
 from moldau.broker.format import format_if_empty
 from moldau.broker.metadata_log import MetadataLog
 from moldau.clock import Clock, SystemClock
@@ -65,7 +65,6 @@ class Node:
         )
         self._background = Background()
         self._make_server = make_server
-        self.servers: list[Server] = []
         self.ports: dict[str, int] = {}
 
     async def start(self) -> None:
@@ -75,7 +74,6 @@ class Node:
             ConfigError, FormatError, ListenError: with what is wrong and the remedy.
         """
         config = self.config
-        format_if_empty(config, self._disk, self._rng)
         self._loop = asyncio.get_running_loop()
         self.logs = LogManager(
             config.log_dirs,
@@ -86,21 +84,23 @@ class Node:
             producer_expiration_ms=config.producer_id_expiration_ms,
             wake=self._handle_disk_failures,
         )
-        self.logs.open_directories()
         self.metadata = MetadataLog(config, self._disk, self._clock, self._rng, self._executor)
-        self.metadata.load()
         self.broker = Broker(config, self._clock, self._rng, self._disk, self.logs, self.metadata)
+        # First of all: a start that fails on a taken port must not have touched the data.
+        await self._bind()
+
+        format_if_empty(config, self._disk, self._rng)
+        self.logs.open_directories()
+        self.metadata.load()
         image = self.metadata.image
         self.broker.configs.follow(image)
         is_stray = functools.partial(self.broker.replicas.is_stray, image)
         self.logs.load(self.broker.configs.topic, is_stray)
 
-        await self._bind()
         await self.metadata.start(self._advertised(), self._controller_endpoints())
         self.broker.start()
         self._start_background()
-        for server in self.servers:
-            server.accept()
+        self.server.accept()
         # What lives now lives for ever: the collector need not look at it again.
         gc.collect()
         gc.freeze()
@@ -108,7 +108,7 @@ class Node:
     async def stop(self) -> None:
         """Leave the directories so that the next start has nothing to recover."""
         self._background.stop()
-        await asyncio.gather(*(server.stop(STOP_GRACE_S) for server in self.servers))
+        await self.server.stop(STOP_GRACE_S)
         await self.metadata.stop()
         self.logs.shutdown(self.metadata.broker_epoch)
         self._executor.shutdown()
@@ -121,24 +121,22 @@ class Node:
         self._loop.call_soon_threadsafe(self.logs.handle_failures)
 
     async def _bind(self) -> None:
+        """Open the listeners, so that their ports are known; nobody is let in yet."""
         config = self.config
-        controllers = set(config.controller_listeners)
-        clients = [each for each in config.listeners if each not in controllers]
-        limits = server_limits(config)
-        roles = (
-            (clients, Dispatcher(self.broker, BROKER_HANDLERS)),
-            (
-                config.controller_listeners,
-                Dispatcher(self.broker, CONTROLLER_HANDLERS, is_controller=True),
-            ),
+        clients = Dispatcher(self.broker, BROKER_HANDLERS)
+        controllers = Dispatcher(self.broker, CONTROLLER_HANDLERS, is_controller=True)
+        dispatchers = {
+            each.name: controllers if each in config.controller_listeners else clients
+            for each in config.listeners
+        }
+        self.server = self._make_server(
+            config.listeners,
+            ListenerRouter(dispatchers),
+            server_limits(config),
+            logging.getLogger("moldau.network"),
         )
-        for listeners, dispatcher in roles:
-            if listeners:
-                network = logging.getLogger("moldau.network")
-                server = self._make_server(listeners, dispatcher, limits, network)
-                await server.bind()
-                self.servers.append(server)
-                self.ports.update(server.ports)
+        await self.server.bind()
+        self.ports = self.server.ports
 
     def _advertised(self) -> list[Listener]:
         """The addresses to tell clients; a port that the system picked is known only now."""

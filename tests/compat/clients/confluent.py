@@ -28,8 +28,9 @@ PATIENCE_S = 30.0
 class ConfluentClient(Client):
     name: ClassVar[str] = "confluent-kafka"
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(self, bootstrap: str, settings: Mapping[str, Any] | None = None) -> None:
         self._settings: dict[str, Any] = {"bootstrap.servers": bootstrap, "log_level": 2}
+        self._settings.update(settings or {})
         self._admin = AdminClient(self._settings)
         # librdkafka wants a group id even when it never joins the group.
         self._consumer = Consumer(
