@@ -59,9 +59,9 @@ class Partition:
         self.registration = registration
         self.is_leader = registration.leader == self._local_id
         if self.is_leader and not self.log.is_closed:
-            log = self.log
-            log.assign_epoch(registration.leader_epoch, log.log_end_offset)
-            log.update_high_watermark(log.log_end_offset)
+            # The epoch enters the log's own list with its first record: a start of thousands
+            # of idle partitions would else write thousands of files.
+            self.log.update_high_watermark(self.log.log_end_offset)
         self.wake()
 
     def append(self, records: memoryview | bytes, acks: int, now_ms: int) -> LogAppendInfo:
@@ -103,6 +103,17 @@ class Partition:
             f"leader epoch {current_leader_epoch} for {self.topic_partition} is {age} than "
             f"the current one, {self.leader_epoch}",
         )
+
+    def end_offset_for_epoch(self, leader_epoch: int) -> tuple[int, int]:
+        """Epoch and end offset that answer OffsetForLeaderEpoch; (-1, -1) if unknown."""
+        log = self.log
+        if leader_epoch == self.leader_epoch:
+            return leader_epoch, log.log_end_offset
+        latest = log.leader_epochs.latest_epoch
+        if latest is not None and latest < leader_epoch < self.leader_epoch:
+            # An epoch in which nothing was written ends where it began: at the end.
+            return latest, log.log_end_offset
+        return log.end_offset_for_epoch(leader_epoch)
 
     def add_waiter(self, key: int, wake: Callable[[], None]) -> None:
         self._waiters[key] = wake

@@ -93,7 +93,9 @@ def load_directory(
         progress.one_more()
         return log
 
-    executor = context.executor
+    # After a clean stop opening a log is a handful of quick calls, and threads that take turns
+    # would only double their price. Checksums of what must be recovered do run side by side.
+    executor = None if loaded.was_clean else context.executor
     if executor is None:
         loaded.logs = [load_one(path, found.topic_partition) for path, found in names]
     else:

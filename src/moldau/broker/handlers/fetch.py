@@ -224,7 +224,7 @@ class _Fetch:
     def _diverging(self, partition: Partition, fetch: FetchPartition) -> PartitionData | None:
         """Where the reader's history and ours part ways, if they do (KIP-595)."""
         log = partition.log
-        epoch, end_offset = log.end_offset_for_epoch(fetch.last_fetched_epoch)
+        epoch, end_offset = partition.end_offset_for_epoch(fetch.last_fetched_epoch)
         if epoch < 0 or end_offset < 0:
             raise ApiError(
                 ErrorCode.OFFSET_OUT_OF_RANGE,

@@ -131,5 +131,5 @@ def _end_of_epoch(broker: "Broker", topic: str, wanted: OffsetForLeaderPartition
         partition.check_leader(wanted.current_leader_epoch)
     except ApiError as error:
         return EpochEndOffset(partition=wanted.partition, error_code=error.code)
-    epoch, end_offset = partition.log.end_offset_for_epoch(wanted.leader_epoch)
+    epoch, end_offset = partition.end_offset_for_epoch(wanted.leader_epoch)
     return EpochEndOffset(partition=wanted.partition, leader_epoch=epoch, end_offset=end_offset)
