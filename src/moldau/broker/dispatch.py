@@ -21,7 +21,7 @@ from moldau.protocol.messages.api_versions import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
-from moldau.protocol.primitives import MalformedMessage, Part
+from moldau.protocol.primitives import Part
 
 if TYPE_CHECKING:
     from moldau.broker.broker import Broker
@@ -74,16 +74,16 @@ class Handler:
     def decode(self, frame: bytes, position: int, version: int) -> Any:
         """The request in ``frame``. Its class is imported when it is first asked for.
 
+        What follows the request is ignored, as Kafka does: librdkafka 2.16 puts three stray
+        bytes behind its Metadata request for all topics.
+
         Raises:
-            MalformedMessage: the bytes are not this request, or more follow it.
+            MalformedMessage: the bytes are not this request.
         """
         decode = self._decode
         if decode is None:
             decode = self._decode = APIS[self.key].request_class().decode
-        request, end = decode(frame, position, version)
-        if end != len(frame):
-            surplus = len(frame) - end
-            raise MalformedMessage(f"{surplus} bytes follow the {self.name} v{version} request")
+        request, _ = decode(frame, position, version)
         return request
 
     def error_response(self, error: ApiError) -> Response:

@@ -70,7 +70,7 @@ def build_go(build_dir: Path) -> str:
             f"Go is {version.strip()}, the clients need go{'.'.join(wanted.groups())}"
         )
     program = build_dir / "go-driver"
-    _run(["go", "build", "-o", str(program), "."], folder)
+    _run(["go", "build", "-buildvcs=false", "-o", str(program), "."], folder)
     return str(program)
 
 
