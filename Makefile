@@ -18,12 +18,15 @@ $(BIN)/uv:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet uv
 
-# The editable install also compiles the hot modules, where a C compiler is there.
+# The editable install also compiles the hot modules, where a C compiler is there. What was
+# compiled before goes first: a module that is plain now must not be shadowed by its past.
 $(VENV)/run.stamp: $(BIN)/uv $(SOURCES)
+	@find src -name '*.so' -delete
 	$(UV) sync --quiet --frozen --inexact --no-dev --reinstall-package moldau
 	@touch $@
 
 $(VENV)/dev.stamp: $(BIN)/uv $(SOURCES)
+	@find src -name '*.so' -delete
 	$(UV) sync --quiet --frozen --inexact --all-groups --reinstall-package moldau
 	@touch $@ $(VENV)/run.stamp
 
