@@ -164,6 +164,17 @@ def test_deleting_the_topic_answers_a_waiting_fetch(
     assert data.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
+def test_a_stopping_broker_answers_a_waiting_fetch(
+    broker: RunningBroker, client: WireClient
+) -> None:
+    create_topic(client, "t")
+    partition = broker.node.broker.replicas.partition("t", 0)
+    client.post(fetch_request("t", 0, min_bytes=1, max_wait_ms=60_000), 12)
+    _until(lambda: len(partition._waiters) == 1)
+    broker.stop()
+    assert not client.receive(1, 12).responses[0].partitions[0].records
+
+
 def test_a_client_that_goes_away_leaves_nothing_behind(
     broker: RunningBroker, client: WireClient
 ) -> None:

@@ -24,28 +24,27 @@ class DelayedFetch:
         self._done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def wait(self, timeout_ms: int) -> None:
-        key = id(self)
-        timer = self._done.get_loop().call_later(timeout_ms / 1000, self._finish)
+        timer = self._done.get_loop().call_later(timeout_ms / 1000, self.finish)
         for partition, _, _ in self._marks:
-            partition.add_waiter(key, self._check)
-        self._check()
+            partition.add_waiter(self)
+        self.check()
         try:
             await self._done
         finally:
             timer.cancel()
             for partition, _, _ in self._marks:
-                partition.remove_waiter(key)
+                partition.remove_waiter(self)
 
-    def _check(self) -> None:
+    def check(self) -> None:
         arrived = 0
         for partition, mark, registration in self._marks:
             arrived += partition.bytes_appended - mark
             if partition.registration is not registration or not partition.is_leader:
-                self._finish()
+                self.finish()
                 return
         if arrived >= self._needed_bytes:
-            self._finish()
+            self.finish()
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
         if not self._done.done():
             self._done.set_result(None)

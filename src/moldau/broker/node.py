@@ -108,6 +108,7 @@ class Node:
     async def stop(self) -> None:
         """Leave the directories so that the next start has nothing to recover."""
         self._background.stop()
+        self.broker.replicas.release_waiters()
         await self.server.stop(STOP_GRACE_S)
         await self.metadata.stop()
         self.logs.shutdown(self.metadata.broker_epoch)

@@ -5,15 +5,29 @@ The log knows bytes and offsets; the metadata image knows leaders and ISRs. A
 high watermark, and wakes the fetches that wait for it to move.
 """
 
-from collections.abc import Callable
+from typing import Final, Protocol
 
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import TopicPartition
 from moldau.metadata.registrations import PartitionRegistration
 from moldau.storage.log_results import LogAppendInfo
 from moldau.storage.partition_log import PartitionLog
+from moldau.storage.producer_state import AppendOrigin
 
 NO_EPOCH = -1
+_CLIENT: Final = AppendOrigin.CLIENT
+
+
+class Waiter(Protocol):
+    """A request that sleeps on partitions."""
+
+    def check(self) -> None:
+        """Look again whether there is enough."""
+        ...
+
+    def finish(self) -> None:
+        """Answer with what there is."""
+        ...
 
 
 class Partition:
@@ -47,7 +61,7 @@ class Partition:
         # learns how much has arrived without reading anything.
         self.bytes_appended = 0
         self._local_id = local_id
-        self._waiters: dict[int, Callable[[], None]] = {}
+        self._waiters: dict[int, Waiter] = {}
         self.update(registration)
 
     @property
@@ -64,8 +78,14 @@ class Partition:
             self.log.update_high_watermark(self.log.log_end_offset)
         self.wake()
 
-    def append(self, records: memoryview | bytes, acks: int, now_ms: int) -> LogAppendInfo:
-        """Append one batch from a producer.
+    def append(
+        self,
+        records: memoryview | bytes,
+        acks: int,
+        now_ms: int,
+        origin: AppendOrigin = _CLIENT,
+    ) -> LogAppendInfo:
+        """Append one batch from a producer, or from a coordinator of this broker.
 
         Raises:
             ApiError: NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS, or what the log refuses.
@@ -80,7 +100,7 @@ class Partition:
                 f"min.insync.replicas={self.log.config.min_insync_replicas}",
             )
         log = self.log
-        info = log.append_as_leader(records, registration.leader_epoch, now_ms)
+        info = log.append_as_leader(records, registration.leader_epoch, now_ms, origin=origin)
         # A lone replica is the whole ISR: what it has is what all have.
         log.update_high_watermark(log.log_end_offset)
         self.bytes_appended += len(records)
@@ -115,16 +135,21 @@ class Partition:
             return latest, log.log_end_offset
         return log.end_offset_for_epoch(leader_epoch)
 
-    def add_waiter(self, key: int, wake: Callable[[], None]) -> None:
-        self._waiters[key] = wake
+    def add_waiter(self, waiter: Waiter) -> None:
+        self._waiters[id(waiter)] = waiter
 
-    def remove_waiter(self, key: int) -> None:
-        self._waiters.pop(key, None)
+    def remove_waiter(self, waiter: Waiter) -> None:
+        self._waiters.pop(id(waiter), None)
 
     def wake(self) -> None:
         """Let every waiting fetch look again whether it has enough."""
-        for wake in list(self._waiters.values()):
-            wake()
+        for waiter in list(self._waiters.values()):
+            waiter.check()
+
+    def release_waiters(self) -> None:
+        """Nothing more will come: let every waiting fetch answer with what there is."""
+        for waiter in list(self._waiters.values()):
+            waiter.finish()
 
     def _not_leader(self) -> ApiError:
         return ApiError(

@@ -55,6 +55,19 @@ class ReplicaManager:
             for index in sorted(self._topics[topic])
         ]
 
+    def partitions_of(self, topic: str) -> list[Partition]:
+        """The partitions of one topic that are here and can be read, by index."""
+        partitions = self._topics.get(topic, {})
+        return [
+            partitions[index] for index in sorted(partitions) if not partitions[index].log.is_closed
+        ]
+
+    def release_waiters(self) -> None:
+        """Let every fetch that waits answer now: the broker is about to stop."""
+        for partitions in self._topics.values():
+            for partition in partitions.values():
+                partition.release_waiters()
+
     # --- following the metadata
 
     def is_stray(
