@@ -30,9 +30,9 @@ from moldau.storage.checkpoint import (
     RECOVERY_POINT_CHECKPOINT,
     read_clean_shutdown,
     write_clean_shutdown,
-    write_offsets,
     write_partition_metadata,
 )
+from moldau.storage.checkpoint_writer import CheckpointWriter
 from moldau.storage.disk import Disk
 from moldau.storage.log_context import Executor, LogContext
 from moldau.storage.log_dirs import DELETE, FUTURE, STRAY, LogDirs, suffixed_name
@@ -73,7 +73,7 @@ class LogManager:
         self._owner = threading.get_ident()
         self._failures: deque[tuple[str, str]] = deque()
         self._to_remove: list[tuple[int, str]] = []
-        self._written: dict[str, dict[TopicPartition, int]] = {}
+        self._checkpoints = CheckpointWriter(disk, executor, self._directory_failed)
         # Log directories whose checkpoints may name partitions that are deleted.
         self._outdated: set[str] = set()
         self.context = LogContext(
@@ -142,10 +142,9 @@ class LogManager:
         for log, job in jobs:
             if not _result(job):
                 closed[log.log_dir] = False
-        now_ms = self._clock.now_ms()
-        self.checkpoint_recovery_points(now_ms)
-        self.checkpoint_log_start_offsets(now_ms)
-        self.checkpoint_high_watermarks(now_ms)
+        self.handle_failures()
+        for path in list(self.dirs.live):
+            self._write_checkpoints(path)
         for path in self.dirs.live:
             if closed[path]:
                 self._write_marker(path, broker_epoch)
@@ -260,9 +259,7 @@ class LogManager:
         if path not in self._outdated:
             return
         self._outdated.discard(path)
-        self._write_recovery_points(path)
-        self._write_log_start_offsets(path)
-        self._write_high_watermarks(path)
+        self._write_checkpoints(path)
 
     def _by_partition_count(self) -> list[str]:
         """The live directories, the one with the fewest partitions first."""
@@ -307,19 +304,22 @@ class LogManager:
         del now_ms
         self.handle_failures()
         for path in list(self.dirs.live):
-            self._write_recovery_points(path)
+            offsets = self._recovery_points(path)
+            self._checkpoints.write_soon(path, RECOVERY_POINT_CHECKPOINT, offsets)
 
     def checkpoint_log_start_offsets(self, now_ms: int) -> None:
         """Write down where logs start, where the first segment does not say it."""
         del now_ms
         for path in list(self.dirs.live):
-            self._write_log_start_offsets(path)
+            offsets = self._log_start_offsets(path)
+            self._checkpoints.write_soon(path, LOG_START_OFFSET_CHECKPOINT, offsets)
 
     def checkpoint_high_watermarks(self, now_ms: int) -> None:
         """Write down what is committed (``replication-offset-checkpoint``)."""
         del now_ms
         for path in list(self.dirs.live):
-            self._write_high_watermarks(path)
+            offsets = self._high_watermarks(path)
+            self._checkpoints.write_soon(path, HIGH_WATERMARK_CHECKPOINT, offsets)
 
     def flush_dirty_logs(self, now_ms: int) -> None:
         """Flush the logs whose ``flush.ms`` have passed; in the background if possible."""
@@ -351,7 +351,11 @@ class LogManager:
         due = [path for due_ms, path in self._to_remove if due_ms <= now_ms]
         self._to_remove = [item for item in self._to_remove if item[0] > now_ms]
         for path in due:
-            self._remove_quietly(path)
+            # Unlinking thousands of files is not for the event loop.
+            if self._executor is None:
+                self._remove_quietly(path)
+            else:
+                self._executor.submit(self._remove_quietly, path)
         for log in self._all_logs():
             try:
                 log.remove_deleted_files(now_ms)
@@ -366,38 +370,25 @@ class LogManager:
 
     # -- checkpoints --
 
-    def _write_recovery_points(self, path: str) -> None:
-        points = {log.topic_partition: log.recovery_point for log in self._logs_in(path)}
-        self._write_checkpoint(path, RECOVERY_POINT_CHECKPOINT, points)
+    def _write_checkpoints(self, path: str) -> None:
+        """All three, and wait for them."""
+        write = self._checkpoints.write
+        write(path, RECOVERY_POINT_CHECKPOINT, self._recovery_points(path))
+        write(path, LOG_START_OFFSET_CHECKPOINT, self._log_start_offsets(path))
+        write(path, HIGH_WATERMARK_CHECKPOINT, self._high_watermarks(path))
 
-    def _write_log_start_offsets(self, path: str) -> None:
-        offsets = {
+    def _recovery_points(self, path: str) -> dict[TopicPartition, int]:
+        return {log.topic_partition: log.recovery_point for log in self._logs_in(path)}
+
+    def _log_start_offsets(self, path: str) -> dict[TopicPartition, int]:
+        return {
             log.topic_partition: log.log_start_offset
             for log in self._logs_in(path)
             if log.log_start_offset > log.segments.first.base_offset
         }
-        self._write_checkpoint(path, LOG_START_OFFSET_CHECKPOINT, offsets)
 
-    def _write_high_watermarks(self, path: str) -> None:
-        offsets = {log.topic_partition: log.high_watermark for log in self._logs_in(path)}
-        self._write_checkpoint(path, HIGH_WATERMARK_CHECKPOINT, offsets)
-
-    def _write_checkpoint(
-        self, log_dir: str, name: str, offsets: dict[TopicPartition, int]
-    ) -> None:
-        """Write if something changed. A full disk is no reason to give a directory up."""
-        path = f"{log_dir}/{name}"
-        if self._written.get(path) == offsets:
-            return
-        try:
-            write_offsets(self._disk, path, offsets)
-        except OSError as error:
-            if is_no_room(error):
-                _log.warning("No room to write %s; the old one stays", path)
-            else:
-                self._directory_failed(log_dir, f"writing {name}", error)
-            return
-        self._written[path] = offsets
+    def _high_watermarks(self, path: str) -> dict[TopicPartition, int]:
+        return {log.topic_partition: log.high_watermark for log in self._logs_in(path)}
 
     # -- failures --
 
