@@ -100,9 +100,10 @@ class SimulatedBroker:
         response = await self.send(CreateTopicsRequest(topics=[topic]), 7)
         assert response.topics[0].error_code == 0
 
-    async def produce(self, name: str, value: bytes) -> int:
+    async def produce(self, name: str, value: bytes, partition: int = 0) -> int:
         """Gives the error code."""
-        response = await self.send(produce_request(name, batch(value, timestamp=1000)), 12)
+        batches = batch(value, timestamp=1000)
+        response = await self.send(produce_request(name, batches, partition), 12)
         return int(response.responses[0].partition_responses[0].error_code)
 
     async def read(self, name: str) -> list[bytes | None]:

@@ -80,6 +80,7 @@ class Broker:
         """Make what the controller decided so, and answer once it is on disk."""
         if outcome.records:
             await self.metadata.append(outcome.records)
+            await self.replicas.settled()
         return outcome.response
 
     async def auto_create_topics(self, names: list[str]) -> None:

@@ -3,21 +3,30 @@
 The image says which partitions should be here; the log manager holds their files.
 ``apply`` makes the two agree: new partitions get a log, deleted topics lose theirs,
 changed settings reach the logs. Everything else is a look-up.
+
+Making a log is a handful of system calls, and a topic may have thousands: they are made a
+few at a time, with turns for everybody else in between. Until its turn comes a partition
+is answered as not led here, which clients take as a reason to ask again.
 """
 
+import asyncio
 import logging
-from collections.abc import Mapping
+from collections import deque
+from typing import Final
 
 from moldau.broker.dynamic_config import DynamicConfig
 from moldau.broker.partition import Partition
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import NO_UUID, TopicPartition
 from moldau.metadata.delta import MetadataDelta
-from moldau.metadata.image import MetadataImage, TopicImage
+from moldau.metadata.image import BROKER_RESOURCE, MetadataImage, TopicImage
 from moldau.metadata.registrations import PartitionRegistration
 from moldau.storage.log_manager import LogManager
 
 logger = logging.getLogger(__name__)
+
+# Some milliseconds of work: what a client may have to wait behind a large topic.
+HOSTED_PER_TURN: Final = 10
 
 
 class ReplicaManager:
@@ -29,6 +38,9 @@ class ReplicaManager:
         self._configs = configs
         self._image: MetadataImage | None = None
         self._topics: dict[str, dict[int, Partition]] = {}
+        self._to_host: deque[tuple[bytes, int]] = deque()
+        self._is_hosting = False
+        self._settling: list[asyncio.Future[None]] = []
         self._names: dict[bytes, str] = {}
 
     # --- look-ups, on the hot path
@@ -84,7 +96,7 @@ class ReplicaManager:
         """Bring everything the image wants into being."""
         self._image = image
         for topic in image.topics_by_name.values():
-            self._host_topic(topic, topic.partitions)
+            self._host_topic(topic)
 
     def apply(self, image: MetadataImage, delta: MetadataDelta) -> None:
         self._image = image
@@ -93,24 +105,54 @@ class ReplicaManager:
         for topic_id, partitions in delta.changed_partitions.items():
             topic = image.topics_by_id.get(topic_id)
             if topic is not None:
-                self._host_topic(topic, partitions)
+                self._names[topic_id] = topic.name
+                self._to_host.extend((topic_id, index) for index in partitions)
         if delta.changed_configs:
-            self.reconfigure()
+            self._reconfigure(delta)
+        if not self._is_hosting:
+            self._host_some()
 
-    def reconfigure(self) -> None:
-        """Hand every log the settings that hold for it now."""
-        for topic, partitions in self._topics.items():
+    async def settled(self) -> None:
+        """Return when everything the image wants is there."""
+        while self._is_hosting:
+            turn = asyncio.get_running_loop().create_future()
+            self._settling.append(turn)
+            await turn
+
+    def _reconfigure(self, delta: MetadataDelta) -> None:
+        """Hand the logs the settings that hold for them now."""
+        changed = delta.changed_configs
+        is_everybodys = any(resource.type == BROKER_RESOURCE for resource in changed)
+        topics = list(self._topics) if is_everybodys else [resource.name for resource in changed]
+        for topic in topics:
             config = self._configs.topic(topic)
-            for partition in partitions.values():
+            for partition in self._topics.get(topic, {}).values():
                 partition.log.config = config
 
-    def _host_topic(
-        self, topic: TopicImage, partitions: Mapping[int, PartitionRegistration]
-    ) -> None:
-        for index, registration in partitions.items():
+    def _host_topic(self, topic: TopicImage) -> None:
+        self._names[topic.id] = topic.name
+        for index, registration in topic.partitions.items():
             if self._node_id in registration.replicas:
                 self._host(TopicPartition(topic.name, index), topic.id, registration)
-        self._names[topic.id] = topic.name
+
+    def _host_some(self) -> None:
+        """Host a few of those that wait; the rest in later turns of the loop."""
+        image = self._image
+        assert image is not None
+        for _ in range(min(HOSTED_PER_TURN, len(self._to_host))):
+            topic_id, index = self._to_host.popleft()
+            topic = image.topics_by_id.get(topic_id)
+            registration = topic.partitions.get(index) if topic is not None else None
+            if topic is not None and registration and self._node_id in registration.replicas:
+                self._host(TopicPartition(topic.name, index), topic_id, registration)
+        self._is_hosting = bool(self._to_host)
+        if self._is_hosting:
+            asyncio.get_running_loop().call_soon(self._host_some)
+            return
+        while self._settling:
+            turn = self._settling.pop()
+            if not turn.done():
+                turn.set_result(None)
 
     def _host(
         self,
@@ -164,12 +206,13 @@ class ReplicaManager:
         if registration is None:
             code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             return ApiError(code, f"this cluster has no partition {topic_partition}")
-        if self._node_id in registration.replicas:
+        if self._node_id not in registration.replicas:
+            where = f"not on broker {self._node_id} but on {registration.replicas}"
+        elif self._is_hosting:
+            where = f"about to be created on broker {self._node_id}"
+        else:
             return self._offline(topic_partition)
-        return ApiError(
-            ErrorCode.NOT_LEADER_OR_FOLLOWER,
-            f"{topic_partition} is not on broker {self._node_id} but on {registration.replicas}",
-        )
+        return ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{topic_partition} is {where}")
 
     def _offline(self, topic_partition: TopicPartition) -> ApiError:
         message = f"the log directory of {topic_partition} on broker {self._node_id} is offline"

@@ -1,0 +1,81 @@
+"""Following the metadata: large topics come in slices, settings reach the logs they concern."""
+
+import asyncio
+
+from moldau.broker.replica_manager import HOSTED_PER_TURN
+from moldau.clock import ManualClock
+from moldau.errors import ErrorCode
+from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from moldau.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from moldau.storage.simulated_disk import SimulatedDisk
+from tests.broker.simulated import SimulatedBroker
+
+MANY = 5 * HOSTED_PER_TURN
+
+
+async def started() -> SimulatedBroker:
+    broker = SimulatedBroker(SimulatedDisk(seed=1), ManualClock())
+    await broker.node.start()
+    return broker
+
+
+def large_topic(broker: SimulatedBroker) -> "asyncio.Future[object]":
+    topic = CreatableTopic(name="large", num_partitions=MANY, replication_factor=1)
+    return asyncio.ensure_future(broker.send(CreateTopicsRequest(topics=[topic]), 7))
+
+
+async def first_slice(broker: SimulatedBroker) -> None:
+    """Turn by turn, until some of the partitions are there."""
+    while not broker.node.broker.replicas.partitions_of("large"):  # noqa: ASYNC110
+        await asyncio.sleep(0)
+
+
+def test_others_get_their_turn_while_a_large_topic_is_made() -> None:
+    async def scenario() -> None:
+        broker = await started()
+        await broker.create("small")
+        replicas = broker.node.broker.replicas
+        creating = large_topic(broker)
+        await first_slice(broker)
+        assert len(replicas.partitions_of("large")) == HOSTED_PER_TURN
+        assert await broker.produce("small", b"x") == 0, "in the middle of it"
+        early = await broker.produce("large", b"x", partition=MANY - 1)
+        assert early == ErrorCode.NOT_LEADER_OR_FOLLOWER
+        await creating
+        assert len(replicas.partitions_of("large")) == MANY
+        assert await broker.produce("large", b"x", partition=MANY - 1) == 0
+
+    asyncio.run(scenario())
+
+
+def test_a_topic_deleted_while_it_is_made_leaves_nothing() -> None:
+    async def scenario() -> None:
+        broker = await started()
+        creating = large_topic(broker)
+        await first_slice(broker)
+        doomed = DeleteTopicsRequest(topics=[DeleteTopicState(name="large")], timeout_ms=1)
+        assert (await broker.send(doomed, 6)).responses[0].error_code == 0
+        await creating
+        assert broker.node.broker.replicas.partitions_of("large") == []
+        assert not broker.node.logs.logs
+
+    asyncio.run(scenario())
+
+
+def test_a_changed_setting_reaches_the_log() -> None:
+    async def scenario() -> None:
+        broker = await started()
+        await broker.create("t")
+        await broker.create("other")
+        config = AlterableConfig(name="max.message.bytes", config_operation=0, value="500")
+        resource = AlterConfigsResource(resource_type=2, resource_name="t", configs=[config])
+        await broker.send(IncrementalAlterConfigsRequest(resources=[resource]), 1)
+        assert await broker.produce("t", b"x" * 600) == ErrorCode.MESSAGE_TOO_LARGE
+        assert await broker.produce("other", b"x" * 600) == 0
+
+    asyncio.run(scenario())
