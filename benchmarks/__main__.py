@@ -16,6 +16,7 @@ from tools.brokers import ApacheKafkaBroker, Broker, MoldauBroker, kafka_dir
 
 from benchmarks import machine
 from benchmarks.clients import Clients, UnavailableError
+from benchmarks.group_rows import BROKER_SETTINGS, group_rows
 from benchmarks.meter import usage
 from benchmarks.report import Line, absolute_line, as_json, lines_of, page
 from benchmarks.rows import FULL, QUICK, Figures, Row, Workbench, all_rows
@@ -69,8 +70,8 @@ class Run:
         self.repeat: int = arguments.repeat or (1 if arguments.quick else 3)
         self.bench = Workbench(Clients(folder), QUICK if arguments.quick else FULL)
         self.sides: dict[str, Broker] = {
-            "moldau": MoldauBroker(folder / "moldau" / "data"),
-            "kafka": ApacheKafkaBroker(folder / "kafka" / "data"),
+            "moldau": MoldauBroker(folder / "moldau" / "data", BROKER_SETTINGS),
+            "kafka": ApacheKafkaBroker(folder / "kafka" / "data", BROKER_SETTINGS),
         }
         self.lines: list[Line] = []
         self.runs: dict[str, Any] = {}
@@ -96,7 +97,7 @@ class Run:
             say("warming up both brokers")
             for broker in self.sides.values():
                 self.bench.warm_up(broker)
-            for row in all_rows(self.bench):
+            for row in [*all_rows(self.bench), *group_rows(self.bench)]:
                 if self.wants(row.name):
                     self.row(row)
             self.memory("loaded")
@@ -133,7 +134,8 @@ def say(text: str) -> None:
 def main() -> int:
     arguments = parse_arguments()
     if arguments.list:
-        for row in all_rows(Workbench(Clients(Path()), FULL)):
+        bench = Workbench(Clients(Path()), FULL)
+        for row in [*all_rows(bench), *group_rows(bench)]:
             print(row.name)
         return 0
     if not (kafka_dir() / "bin" / "kafka-server-start").exists():

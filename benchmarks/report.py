@@ -17,6 +17,9 @@ UNITS = {
     "p999_ms": "p99.9 ms",
     "rss_mb": "RSS MB",
     "start_s": "s",
+    "stable_s": "s",
+    "read_again_s": "s",
+    "shared_s": "s",
 }
 
 

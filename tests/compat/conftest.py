@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 from tools import wire
-from tools.brokers import BROKER_KINDS, ApacheKafkaBroker, Broker
+from tools.brokers import BROKER_KINDS, HOST, ApacheKafkaBroker, Broker
 
 from tests.compat.clients.base import CODECS, Client
+from tests.compat.clients.members import BROKER_SETTINGS, MemberFactory
 from tests.compat.clients.programs import (
     CLIENT_NAMES,
     ClientFactory,
@@ -151,6 +152,29 @@ def needs_groups(bootstrap: str) -> None:
     host, port = bootstrap.rsplit(":", 1)
     if JOIN_GROUP not in wire.api_versions(host, int(port)):
         pytest.skip("the broker does not advertise JoinGroup: consumer groups are a later issue")
+
+
+@pytest.fixture(scope="session")
+def group_broker(
+    broker_kind: type[Broker], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Broker]:
+    """A broker of its own for groups, which takes short sessions and does not wait for more."""
+    with broker_kind(tmp_path_factory.mktemp("groups") / "data", BROKER_SETTINGS) as broker:
+        if JOIN_GROUP not in wire.api_versions(HOST, broker.port):
+            pytest.skip("the broker does not advertise JoinGroup: no consumer groups yet")
+        yield broker
+
+
+@pytest.fixture(scope="session")
+def member_factory(tmp_path_factory: pytest.TempPathFactory) -> MemberFactory:
+    return MemberFactory(tmp_path_factory.mktemp("members"))
+
+
+@pytest.fixture
+def members(member_factory: MemberFactory) -> Iterator[MemberFactory]:
+    """Starts members of groups; none outlives its test."""
+    yield member_factory
+    member_factory.end_all()
 
 
 @pytest.fixture

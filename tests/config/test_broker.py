@@ -172,9 +172,9 @@ def test_a_refused_setting_may_say_its_default() -> None:
 
 
 def test_settings_without_effect_and_unknown_ones_are_named_in_warnings() -> None:
-    made = config(group_max_size="5", my_own="x", num_partitions="3")
+    made = config(group_share_max_size="5", my_own="x", num_partitions="3")
     assert len(made.warnings) == 2
-    assert any("group.max.size=5" in warning for warning in made.warnings)
+    assert any("group.share.max.size=5" in warning for warning in made.warnings)
     assert any("my.own" in warning for warning in made.warnings)
 
 

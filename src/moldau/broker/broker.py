@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from moldau.broker.dynamic_config import DynamicConfig
 from moldau.broker.fetch_sessions import FetchSessionCache
+from moldau.broker.group_runtime import GroupRuntime
 from moldau.broker.metadata_log import MetadataLog
 from moldau.broker.producer_ids import ProducerIds
 from moldau.broker.replica_manager import ReplicaManager
@@ -48,6 +49,7 @@ class Broker:
         slots = config.max_incremental_fetch_session_cache_slots
         self.fetch_sessions = FetchSessionCache(slots, rng)
         self.producer_ids = ProducerIds(self)
+        self.groups = GroupRuntime(self)
 
     @property
     def config(self) -> BrokerConfig:
@@ -70,11 +72,18 @@ class Broker:
         """Host what the metadata says, and follow it from now on."""
         self.configs.follow(self.image)
         self.replicas.start(self.image)
+        self.groups.start(self.image)
         self.metadata.add_listener(self._on_metadata)
+
+    def stop(self) -> None:
+        """Let nobody wait any more for what will not come."""
+        self.groups.stop()
+        self.replicas.release_waiters()
 
     def _on_metadata(self, image: MetadataImage, delta: MetadataDelta) -> None:
         self.configs.follow(image)
         self.replicas.apply(image, delta)
+        self.groups.apply(image, delta)
 
     async def commit(self, outcome: Outcome[Resp]) -> Resp:
         """Make what the controller decided so, and answer once it is on disk."""

@@ -108,7 +108,7 @@ class Node:
     async def stop(self) -> None:
         """Leave the directories so that the next start has nothing to recover."""
         self._background.stop()
-        self.broker.replicas.release_waiters()
+        self.broker.stop()
         await self.server.stop(STOP_GRACE_S)
         await self.metadata.stop()
         self.logs.shutdown(self.metadata.broker_epoch)
@@ -169,6 +169,7 @@ class Node:
             (DELETED_FILES_CHECK_MS, logs.delete_expired_directories),
             (PRODUCER_EXPIRY_CHECK_MS, logs.remove_expired_producers),
             (config.metadata_log_max_snapshot_interval_ms, self._snapshot_metadata),
+            (config.offsets_retention_check_interval_ms, self.broker.groups.expire_offsets),
         )
         for interval_ms, job in jobs:
             self._background.every(interval_ms, job, self._clock)

@@ -4,6 +4,7 @@ moldau consume greetings --from-beginning
 moldau consume orders --from-time 2h --format json
 moldau consume orders --partition 0 --offset 100 --max-messages 10 --print-key
 moldau consume orders --offset -5 --to-end
+moldau consume orders --group billing --from-beginning
 """
 
 import argparse
@@ -16,6 +17,7 @@ from moldau.cli.output import add_bootstrap, plural
 from moldau.cli.record_output import PrintFormat, json_line, line_printer
 from moldau.cli.times import parse_time
 from moldau.client.consumer import Consumer, ConsumerRecord
+from moldau.client.group_consumer import GroupConsumer
 from moldau.client.offsets import EARLIEST, LATEST
 from moldau.ids import TopicPartition
 
@@ -35,6 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     start.add_argument(
         "--from-time", metavar="TIME", help="ISO 8601, milliseconds, or an age (90s, 2h, 7d)"
+    )
+    where.add_argument(
+        "--group",
+        metavar="GROUP",
+        help="as a member of a consumer group: go on where it left off, and commit; "
+        "--from-beginning is for partitions that it never read",
     )
     end = parser.add_argument_group("until when (default: Ctrl-C)")
     end.add_argument("--max-messages", type=int, metavar="N")
@@ -68,20 +76,39 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("consume: name a topic")
     if options.max_messages is not None and options.max_messages < 0:
         raise UsageError(f"--max-messages {options.max_messages}: must be 0 or more")
-    with Consumer(
-        options.bootstrap_server,
-        read_committed=options.isolation_level == "read_committed",
-        timeout_s=options.request_timeout,
-    ) as consumer:
-        printer = RecordPrinter(consumer, options)
+    with _consumer(topic, options) as consumer:
+        printer = RecordPrinter(consumer, topic, options)
         # Ctrl-C is the usual way to end it; what was printed is whole.
         with contextlib.suppress(KeyboardInterrupt):
-            partitions = _partitions(consumer, topic, options)
-            consumer.assign(_starts(consumer, partitions, options))
+            if isinstance(consumer, Consumer):
+                partitions = _partitions(consumer, topic, options)
+                consumer.assign(_starts(consumer, partitions, options))
             printer.run()
     if sys.stderr.isatty():
         print(f"Read {plural(printer.count, 'record')}.", file=sys.stderr)
     return 0
+
+
+def _consumer(topic: str, options: argparse.Namespace) -> Consumer | GroupConsumer:
+    read_committed = options.isolation_level == "read_committed"
+    if options.group is None:
+        return Consumer(
+            options.bootstrap_server,
+            read_committed=read_committed,
+            timeout_s=options.request_timeout,
+        )
+    for name in ("partition", "offset", "from_time"):
+        if getattr(options, name) is not None:
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option} does not go with --group: the group says what is read")
+    return GroupConsumer(
+        options.bootstrap_server,
+        options.group,
+        [topic],
+        auto_offset_reset="earliest" if options.from_beginning else "latest",
+        read_committed=read_committed,
+        timeout_s=options.request_timeout,
+    )
 
 
 def _partitions(
@@ -125,9 +152,12 @@ def _starts(
 class RecordPrinter:
     """Prints records as they come, until there have been enough."""
 
-    def __init__(self, consumer: Consumer, options: argparse.Namespace) -> None:
+    def __init__(
+        self, consumer: Consumer | GroupConsumer, topic: str, options: argparse.Namespace
+    ) -> None:
         self.count = 0
         self._consumer = consumer
+        self._topic = topic
         self._goes_to_end: bool = options.to_end
         self._max_messages: int | None = options.max_messages
         self._timeout_s: float | None = options.timeout
@@ -141,7 +171,8 @@ class RecordPrinter:
     def run(self) -> None:
         ends: dict[TopicPartition, int] = {}
         if self._goes_to_end:
-            ends = self._consumer.offsets_at(dict.fromkeys(self._consumer.positions, LATEST))
+            partitions = self._consumer.partitions_of(self._topic)
+            ends = self._consumer.offsets_at(dict.fromkeys(partitions, LATEST))
         self._heard_s = time.monotonic()
         while not self._is_over(ends):
             wait_s = _POLL_S
@@ -154,21 +185,26 @@ class RecordPrinter:
 
     def _print(self, records: list[ConsumerRecord], ends: dict[TopicPartition, int]) -> None:
         out = sys.stdout.buffer
+        unprinted: dict[TopicPartition, int] = {}
         for record in records:
-            if self.count == self._max_messages:
-                break
-            end = ends.get(TopicPartition(record.topic, record.partition))
-            if end is None or record.offset < end:
-                out.write(self._line(record) + self._line_end)
-                self.count += 1
+            partition = TopicPartition(record.topic, record.partition)
+            end = ends.get(partition)
+            if self.count == self._max_messages or not (end is None or record.offset < end):
+                unprinted.setdefault(partition, record.offset)
+                continue
+            out.write(self._line(record) + self._line_end)
+            self.count += 1
         out.flush()
+        # Nobody saw these: a group shall not commit them.
+        for partition, offset in unprinted.items():
+            self._consumer.seek(partition, offset)
 
     def _is_over(self, ends: dict[TopicPartition, int]) -> bool:
         if self.count == self._max_messages:
             return True
-        if self._goes_to_end:
+        if self._goes_to_end and (isinstance(self._consumer, Consumer) or self._consumer.is_member):
             positions = self._consumer.positions
-            if all(positions[partition] >= end for partition, end in ends.items()):
+            if all(offset >= ends.get(each, 0) for each, offset in positions.items()):
                 return True
         waited_s = time.monotonic() - self._heard_s
         return self._timeout_s is not None and waited_s >= self._timeout_s

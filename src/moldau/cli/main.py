@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "topics": "create, list, describe, alter and delete topics",
     "produce": "write records to a topic",
     "consume": "read records from a topic",
+    "groups": "list and describe consumer groups, and set their offsets",
     "configs": "describe and alter settings of topics and brokers",
     "storage": "format a data directory, and look into its files",
 }

@@ -43,16 +43,16 @@ def require_apache_kafka() -> None:
         )
 
 
-def build_java(build_dir: Path) -> list[str]:
-    """Compile tests/compat/java; gives the command without the bootstrap address."""
+def build_java(build_dir: Path, program: str = "Driver") -> list[str]:
+    """Compile a program of tests/compat/java; gives the command without its arguments."""
     require_apache_kafka()
     require("javac")
     libraries = str(kafka_dir() / "libs" / "*")
     classes = build_dir / "java"
-    source = HERE / "java" / "Driver.java"
+    source = HERE / "java" / f"{program}.java"
     _run(["javac", "-nowarn", "-d", str(classes), "-cp", libraries, str(source)], HERE)
     logging = f"-Dlog4j2.configurationFile={kafka_dir()}/config/tools-log4j2.properties"
-    return ["java", "-Xmx512M", logging, "-cp", f"{classes}{os.pathsep}{libraries}", "Driver"]
+    return ["java", "-Xmx512M", logging, "-cp", f"{classes}{os.pathsep}{libraries}", program]
 
 
 def build_go(build_dir: Path) -> str:
@@ -74,15 +74,15 @@ def build_go(build_dir: Path) -> str:
     return str(program)
 
 
-def build_node(build_dir: Path) -> list[str]:
-    """Install kafkajs as the lock file says; gives the command without the bootstrap address."""
+def build_node(build_dir: Path, program: str = "driver.js") -> list[str]:
+    """Install kafkajs as the lock file says; gives the command without its arguments."""
     require("node", "npm")
     folder = build_dir / "node"
     folder.mkdir(exist_ok=True)
-    for name in ("package.json", "package-lock.json", ".npmrc", "driver.js"):
+    for name in ("package.json", "package-lock.json", ".npmrc", "driver.js", "member.js"):
         shutil.copy(HERE / "node" / name, folder)
     _run(["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"], folder)
-    return ["node", str(folder / "driver.js")]
+    return ["node", str(folder / program)]
 
 
 def _run(command: list[str], folder: Path) -> None:

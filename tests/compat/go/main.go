@@ -70,6 +70,13 @@ type client interface {
 }
 
 func main() {
+	if os.Args[1] == "member" {
+		if err := runMember(os.Args[2], os.Args[3]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	library, bootstrap := os.Args[1], os.Args[2]
 	var chosen client
 	var err error

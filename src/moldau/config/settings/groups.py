@@ -3,29 +3,29 @@
 from typing import Final
 
 GROUPS: Final = """
-group.consumer.assignment.interval.ms INT 1000 0.. MEDIUM cluster-wide accepted
+group.consumer.assignment.interval.ms INT 1000 0.. MEDIUM cluster-wide honoured
   Shortest time between two assignments of a consumer group.
-group.consumer.assignors LIST uniform,range any MEDIUM read-only accepted
+group.consumer.assignors LIST uniform,range any MEDIUM read-only honoured
   Server-side assignors of consumer groups; the first is the default.
-group.consumer.heartbeat.interval.ms INT 5000 1.. MEDIUM read-only accepted
+group.consumer.heartbeat.interval.ms INT 5000 1.. MEDIUM read-only honoured
   How often members of a consumer group send a heartbeat.
-group.consumer.max.assignment.interval.ms INT 15000 0.. MEDIUM read-only accepted
+group.consumer.max.assignment.interval.ms INT 15000 0.. MEDIUM read-only honoured
   Largest assignment interval that a consumer group may ask for.
-group.consumer.max.heartbeat.interval.ms INT 15000 1.. MEDIUM read-only accepted
+group.consumer.max.heartbeat.interval.ms INT 15000 1.. MEDIUM read-only honoured
   Largest heartbeat interval that a consumer group may ask for.
-group.consumer.max.session.timeout.ms INT 60000 1.. MEDIUM read-only accepted
+group.consumer.max.session.timeout.ms INT 60000 1.. MEDIUM read-only honoured
   Largest session timeout that a consumer group may ask for.
-group.consumer.max.size INT 2147483647 1.. MEDIUM read-only accepted
+group.consumer.max.size INT 2147483647 1.. MEDIUM read-only honoured
   Most members of one consumer group.
-group.consumer.migration.policy STRING bidirectional ~DISABLED|DOWNGRADE|UPGRADE|BIDIRECTIONAL MEDIUM read-only accepted
+group.consumer.migration.policy STRING bidirectional ~DISABLED|DOWNGRADE|UPGRADE|BIDIRECTIONAL MEDIUM read-only honoured
   Which way a group may move between the classic and the consumer protocol.
-group.consumer.min.assignment.interval.ms INT 0 0.. MEDIUM read-only accepted
+group.consumer.min.assignment.interval.ms INT 0 0.. MEDIUM read-only honoured
   Smallest assignment interval that a consumer group may ask for.
-group.consumer.min.heartbeat.interval.ms INT 5000 1.. MEDIUM read-only accepted
+group.consumer.min.heartbeat.interval.ms INT 5000 1.. MEDIUM read-only honoured
   Smallest heartbeat interval that a consumer group may ask for.
-group.consumer.min.session.timeout.ms INT 45000 1.. MEDIUM read-only accepted
+group.consumer.min.session.timeout.ms INT 45000 1.. MEDIUM read-only honoured
   Smallest session timeout that a consumer group may ask for.
-group.consumer.session.timeout.ms INT 45000 1.. MEDIUM read-only accepted
+group.consumer.session.timeout.ms INT 45000 1.. MEDIUM read-only honoured
   Silence after which a member of a consumer group is taken for dead.
 group.coordinator.append.linger.ms INT -1 -1.. MEDIUM read-only accepted
   How long the group coordinator gathers writes; -1 lets it adapt.
@@ -33,17 +33,17 @@ group.coordinator.background.threads INT 2 1.. HIGH read-only accepted
   Threads for the coordinator's long computations.
 group.coordinator.cached.buffer.max.bytes INT 1048588 524288.. MEDIUM cluster-wide accepted
   Largest write buffer that the group coordinator keeps for reuse.
-group.coordinator.rebalance.protocols LIST classic,consumer,streams consumer|classic|share|streams MEDIUM read-only accepted
+group.coordinator.rebalance.protocols LIST classic,consumer,streams consumer|classic|share|streams MEDIUM read-only honoured
   Group protocols that are switched on.
 group.coordinator.threads INT 4 1.. HIGH read-only accepted
   Threads of the group coordinator.
-group.initial.rebalance.delay.ms INT 3000 any MEDIUM read-only accepted
+group.initial.rebalance.delay.ms INT 3000 any MEDIUM read-only honoured
   How long a new classic group waits for more members before its first rebalance.
-group.max.session.timeout.ms INT 1800000 any MEDIUM read-only accepted
+group.max.session.timeout.ms INT 1800000 any MEDIUM read-only honoured
   Largest session timeout that a classic member may ask for.
-group.max.size INT 2147483647 1.. MEDIUM read-only accepted
+group.max.size INT 2147483647 1.. MEDIUM read-only honoured
   Most members of one classic group.
-group.min.session.timeout.ms INT 6000 any MEDIUM read-only accepted
+group.min.session.timeout.ms INT 6000 any MEDIUM read-only honoured
   Smallest session timeout that a classic member may ask for.
 group.share.assignment.interval.ms INT 1000 0.. MEDIUM cluster-wide accepted
   Shortest time between two assignments of a share group.
@@ -113,23 +113,23 @@ group.streams.num.standby.replicas INT 0 0.. MEDIUM read-only accepted
   Standby replicas of each task's state in a streams group.
 group.streams.session.timeout.ms INT 45000 1.. MEDIUM read-only accepted
   Silence after which a member of a streams group is taken for dead.
-offset.metadata.max.bytes INT 4096 any HIGH read-only accepted
+offset.metadata.max.bytes INT 4096 any HIGH read-only honoured
   Longest text that a consumer may store with an offset.
 offsets.commit.timeout.ms INT 5000 1.. HIGH read-only accepted
   How long a commit of offsets waits for the replicas.
-offsets.load.buffer.size INT 5242880 1.. HIGH read-only accepted
+offsets.load.buffer.size INT 5242880 1.. HIGH read-only honoured
   Batch size in which committed offsets are read into memory.
-offsets.retention.check.interval.ms LONG 600000 1.. HIGH read-only accepted
+offsets.retention.check.interval.ms LONG 600000 1.. HIGH read-only honoured
   How often expired offsets are looked for.
-offsets.retention.minutes INT 10080 1.. HIGH read-only accepted
+offsets.retention.minutes INT 10080 1.. HIGH read-only honoured
   How long the offsets of an empty group are kept.
-offsets.topic.compression.codec INT 0 any HIGH read-only accepted
+offsets.topic.compression.codec INT 0 any HIGH read-only honoured
   Codec of the offsets topic.
-offsets.topic.num.partitions INT 50 1.. HIGH read-only accepted
+offsets.topic.num.partitions INT 50 1.. HIGH read-only honoured
   Partitions of the offsets topic.
-offsets.topic.replication.factor SHORT 3 1.. HIGH read-only accepted
+offsets.topic.replication.factor SHORT 3 1.. HIGH read-only honoured
   Replicas of the offsets topic.
-offsets.topic.segment.bytes INT 104857600 1.. HIGH read-only accepted
+offsets.topic.segment.bytes INT 104857600 1.. HIGH read-only honoured
   Segment size of the offsets topic.
 share.coordinator.append.linger.ms INT -1 -1.. MEDIUM read-only accepted
   How long the share coordinator gathers writes; -1 lets it adapt.

@@ -1,0 +1,116 @@
+"""Reading a partition of ``__consumer_offsets`` back into a shard.
+
+A busy partition holds thousands of commits for every offset that still counts, so the log
+is compacted on the way in: of each committed offset only the last record is looked at.
+That is what a cleaned log looks like, so a shard must take it anyway. All other records
+are replayed in the order in which they were written, and the offsets after them.
+
+Offsets committed in a transaction (KIP-98) count from its commit marker on; those of
+transactions that are still open come last, with the producer to whom they belong.
+
+The event loop gets a turn after every chunk: a broker that loads goes on serving.
+"""
+
+import asyncio
+import logging
+from typing import Final
+
+from moldau.errors import ApiError, ErrorCode
+from moldau.group_coordinator.records import decode_record
+from moldau.group_coordinator.shard import GroupCoordinatorShard
+from moldau.protocol.primitives import FileRegion
+from moldau.protocol.records.group_coordinator import OffsetCommitKey
+from moldau.record.control import ControlType, decode_control_key
+from moldau.record.header import NO_PRODUCER_ID, BatchHeader
+from moldau.record.records import Record, decode_all
+from moldau.storage.partition_log import PartitionLog
+
+# Some milliseconds of work: what others wait at most for their turn.
+CHUNK_BYTES: Final = 64 * 1024
+CHUNK_RECORDS: Final = 500
+_OFFSET_COMMIT: Final = OffsetCommitKey.RECORD_KEY.to_bytes(2, "big")
+
+logger = logging.getLogger(__name__)
+
+
+class GroupLoader:
+    """Reads one log into one shard."""
+
+    def __init__(self, log: PartitionLog, shard: GroupCoordinatorShard, max_bytes: int) -> None:
+        self._log = log
+        self._shard = shard
+        self._max_bytes = min(max_bytes, CHUNK_BYTES)
+        self._offsets: dict[bytes, bytes] = {}
+        self._open_transactions: dict[int, list[Record]] = {}
+
+    async def load(self) -> int:
+        """Replay everything, and give the number of records that were read.
+
+        Raises:
+            ApiError: the log cannot be read, or holds what the shard cannot understand.
+        """
+        log = self._log
+        offset = log.log_start_offset
+        count = 0
+        while offset < log.log_end_offset:
+            fetched = log.read(
+                offset, self._max_bytes, max_offset=log.log_end_offset, min_one_message=True
+            )
+            if not fetched.size_bytes:
+                break
+            found = fetched.records
+            for header, records in decode_all(
+                found.read() if isinstance(found, FileRegion) else found
+            ):
+                self._take(header, records)
+                offset = header.next_offset
+                count += len(records)
+            await asyncio.sleep(0)
+        for number, (key, value) in enumerate(self._offsets.items()):
+            self._replay(key, value)
+            if number % CHUNK_RECORDS == CHUNK_RECORDS - 1:
+                await asyncio.sleep(0)
+        for producer_id, records in self._open_transactions.items():
+            for record in records:
+                if record.key is not None:
+                    self._replay(record.key, record.value, producer_id)
+        return count
+
+    def _take(self, header: BatchHeader, records: list[Record]) -> None:
+        if header.is_control:
+            for record in records:
+                self._end_transaction(header.producer_id, decode_control_key(record.key))
+        elif header.is_transactional:
+            self._open_transactions.setdefault(header.producer_id, []).extend(records)
+        else:
+            self._take_committed(records)
+
+    def _end_transaction(self, producer_id: int, marker: int) -> None:
+        records = self._open_transactions.pop(producer_id, [])
+        if marker == ControlType.COMMIT:
+            self._take_committed(records)
+
+    def _take_committed(self, records: list[Record]) -> None:
+        offsets = self._offsets
+        for record in records:
+            key = record.key
+            value = record.value
+            if key is None:
+                logger.warning(
+                    "offset %d of %s has no key: ignored", record.offset, self._log.topic_partition
+                )
+            elif not key.startswith(_OFFSET_COMMIT):
+                self._replay(key, value)
+            elif value is None:
+                offsets.pop(key, None)
+            else:
+                offsets[key] = value
+
+    def _replay(self, key: bytes, value: bytes | None, producer_id: int = NO_PRODUCER_ID) -> None:
+        try:
+            decoded = decode_record(key, value)
+            if decoded is not None:
+                self._shard.replay(decoded.key, decoded.value, producer_id)
+        except Exception as error:
+            message = f"{self._log.topic_partition} holds a record that cannot be replayed: {error}"
+            raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, message) from error

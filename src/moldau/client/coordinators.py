@@ -1,0 +1,65 @@
+"""Which broker coordinates which group (FindCoordinator)."""
+
+from typing import Final, TypeVar
+
+from moldau.client.cluster import BrokerAddress, Cluster, raise_for
+from moldau.client.connection import Connection
+from moldau.protocol.message import Message
+from moldau.protocol.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+
+R = TypeVar("R", bound=Message)
+
+_FIND_COORDINATOR_KEY: Final = 10
+_FIRST_BATCHED: Final = 4
+_GROUP: Final = 0
+
+
+class Coordinators:
+    """Asked once for each group, and again after ``forget``."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._nodes: dict[str, int] = {}
+
+    def request(self, group_id: str, request: Message, response_class: type[R]) -> R:
+        """Ask the coordinator of a group."""
+        return self.connection(group_id).request(request, response_class)
+
+    def connection(self, group_id: str) -> Connection:
+        """A connection to the coordinator of a group.
+
+        Raises:
+            ApiError: there is none, or none yet.
+        """
+        return self._cluster.connection(self.node_id(group_id))
+
+    def node_id(self, group_id: str) -> int:
+        """The broker that coordinates a group."""
+        if group_id not in self._nodes:
+            self._nodes[group_id] = self._find(group_id)
+        return self._nodes[group_id]
+
+    def forget(self, group_id: str) -> None:
+        """Ask again before this group is used the next time: its coordinator has moved."""
+        self._nodes.pop(group_id, None)
+
+    def _find(self, group_id: str) -> int:
+        connection = self._cluster.connection()
+        request = FindCoordinatorRequest(key_type=_GROUP)
+        if connection.version_of(_FIND_COORDINATOR_KEY) >= _FIRST_BATCHED:
+            request.coordinator_keys = [group_id]
+            response = connection.request(request, FindCoordinatorResponse)
+            found = response.coordinators[0]
+            code, message = found.error_code, found.error_message
+            broker = BrokerAddress(found.node_id, found.host, found.port)
+        else:
+            request.key = group_id
+            response = connection.request(request, FindCoordinatorResponse)
+            code, message = response.error_code, response.error_message
+            broker = BrokerAddress(response.node_id, response.host, response.port)
+        raise_for(code, message, f"coordinator of group {group_id}")
+        self._cluster.brokers.setdefault(broker.node_id, broker)
+        return broker.node_id

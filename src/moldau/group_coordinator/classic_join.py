@@ -1,0 +1,223 @@
+"""JoinGroup to a classic group: who comes, and what it means for the others.
+
+A dynamic member without an id is first given one (KIP-394), so that a client that gives up
+and tries again does not fill the group with members nobody will hear of. A static member
+(KIP-345) takes over the place of its instance id at once, and if the group is stable and
+the protocol stays the same nobody else notices.
+"""
+
+import random
+import uuid
+
+from moldau.config.broker import BrokerConfig
+from moldau.errors import ApiError, ErrorCode
+from moldau.group_coordinator.classic_group import ClassicGroup, ClassicState, for_version
+from moldau.group_coordinator.classic_member import ClassicMember, WaitingJoin
+from moldau.group_coordinator.classic_rebalance import (
+    NEW_MEMBER_JOIN_TIMEOUT_MS,
+    ClassicRebalance,
+)
+from moldau.group_coordinator.outcome import GroupRequestContext, Outcome, Reply
+from moldau.group_coordinator.records import group_metadata_record
+from moldau.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+
+_FIRST_VERSION_WITH_REBALANCE_TIMEOUT = 1
+_FIRST_VERSION_THAT_REQUIRES_MEMBER_ID = 4
+_FIRST_VERSION_THAT_SKIPS_ASSIGNMENT = 9
+
+
+class _Join:
+    """One JoinGroup under way."""
+
+    __slots__ = ("context", "now_ms", "out", "request", "token")
+
+    def __init__(
+        self,
+        token: int,
+        request: JoinGroupRequest,
+        context: GroupRequestContext,
+        now_ms: int,
+        out: Outcome,
+    ) -> None:
+        self.token = token
+        self.request = request
+        self.context = context
+        self.now_ms = now_ms
+        self.out = out
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        if self.context.api_version < _FIRST_VERSION_WITH_REBALANCE_TIMEOUT:
+            return self.request.session_timeout_ms
+        return self.request.rebalance_timeout_ms
+
+    @property
+    def waiting(self) -> WaitingJoin:
+        return WaitingJoin(self.token, self.context.api_version)
+
+    def answer(self, response: JoinGroupResponse) -> None:
+        versioned = for_version(response, self.context.api_version)
+        self.out.replies.append(Reply(self.token, versioned))
+
+    def refuse(self, error: ErrorCode, member_id: str = "") -> None:
+        self.answer(JoinGroupResponse(error_code=int(error), member_id=member_id))
+
+
+class ClassicJoin:
+    """Handles JoinGroup for groups of the classic type."""
+
+    def __init__(
+        self, config: BrokerConfig, rng: random.Random, rebalance: ClassicRebalance
+    ) -> None:
+        self._config = config
+        self._rng = rng
+        self._rebalance = rebalance
+
+    def handle(
+        self,
+        token: int,
+        request: JoinGroupRequest,
+        context: GroupRequestContext,
+        group: ClassicGroup,
+        now_ms: int,
+        out: Outcome,
+    ) -> None:
+        join = _Join(token, request, context, now_ms, out)
+        if not self._has_room(group, request.member_id):
+            self._rebalance.remove(group, request.member_id)
+            join.refuse(ErrorCode.GROUP_MAX_SIZE_REACHED)
+        elif not group.supports_protocols(request.protocol_type, request.protocols):
+            join.refuse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
+        elif not request.member_id:
+            self._join_new(join, group)
+        elif request.member_id in group.pending_join:
+            if request.group_instance_id is not None:
+                # Ids are promised to dynamic members only; Kafka fails on this one.
+                join.refuse(ErrorCode.UNKNOWN_SERVER_ERROR, request.member_id)
+                return
+            self._add(join, group, request.member_id)
+        else:
+            self._rejoin(join, group)
+
+    def _has_room(self, group: ClassicGroup, member_id: str) -> bool:
+        """Members of the generation have a place; newcomers up to ``group.max.size``.
+
+        During a rebalance those who have joined count, so that a group that is over a
+        lowered limit loses those who come last.
+        """
+        limit = self._config.group_max_size
+        if group.state is ClassicState.PREPARING_REBALANCE:
+            member = group.members.get(member_id)
+            is_waiting = member is not None and member.waiting_join is not None
+            return is_waiting or group.waiting_joins < limit
+        if group.is_empty:
+            return True
+        return member_id in group.members or len(group.members) < limit
+
+    # -- new members -----------------------------------------------------------------------
+
+    def _join_new(self, join: _Join, group: ClassicGroup) -> None:
+        instance_id = join.request.group_instance_id
+        prefix = join.context.client_id if instance_id is None else instance_id
+        member_id = f"{prefix}-{uuid.UUID(int=self._rng.getrandbits(128), version=4)}"
+        if instance_id is not None and instance_id in group.static_members:
+            self._replace_static(join, group, member_id)
+        elif instance_id is not None:
+            self._add(join, group, member_id)
+        elif join.context.api_version >= _FIRST_VERSION_THAT_REQUIRES_MEMBER_ID:
+            timeout_ms = join.request.session_timeout_ms
+            self._rebalance.promise_id(group, member_id, timeout_ms, join.now_ms)
+            join.refuse(ErrorCode.MEMBER_ID_REQUIRED, member_id)
+        else:
+            self._add(join, group, member_id)
+
+    def _add(self, join: _Join, group: ClassicGroup, member_id: str) -> None:
+        member = ClassicMember(
+            member_id,
+            join.request.group_instance_id,
+            join.context.client_id,
+            join.context.client_host,
+            join.rebalance_timeout_ms,
+            join.request.session_timeout_ms,
+            join.request.protocol_type,
+            join.request.protocols,
+        )
+        member.is_new = True
+        is_preparing = group.state is ClassicState.PREPARING_REBALANCE
+        if is_preparing and group.previous_state is ClassicState.EMPTY:
+            group.new_member_added = True
+        group.add(member, join.waiting)
+        self._rebalance.extend_session(group, member, join.now_ms, NEW_MEMBER_JOIN_TIMEOUT_MS)
+        self._rebalance.prepare_or_complete(group, join.now_ms, join.out)
+
+    def _replace_static(self, join: _Join, group: ClassicGroup, member_id: str) -> None:
+        """A static member has restarted: it gets the place and the assignment it had."""
+        request = join.request
+        assert request.group_instance_id is not None
+        old_leader = group.leader_id
+        member = group.replace_static(request.group_instance_id, member_id, join.out)
+        self._rebalance.extend_session(group, member, join.now_ms)
+        group.update(
+            member,
+            request.protocols,
+            join.rebalance_timeout_ms,
+            request.session_timeout_ms,
+            join.waiting,
+        )
+        if group.state is ClassicState.COMPLETING_REBALANCE:
+            # The leader may be assigning to the old id.
+            self._rebalance.prepare(group, join.now_ms, join.out)
+        elif group.state is not ClassicState.STABLE:
+            self._rebalance.maybe_complete_join(group, join.now_ms, join.out)
+        elif group.select_protocol() != group.protocol_name:
+            self._rebalance.prepare_or_complete(group, join.now_ms, join.out)
+        else:
+            join.out.records.append(group_metadata_record(group))
+            group.answer_join(member, _resume(join, group, member_id, old_leader), join.out)
+
+    # -- known members ---------------------------------------------------------------------
+
+    def _rejoin(self, join: _Join, group: ClassicGroup) -> None:
+        request = join.request
+        member_id = request.member_id
+        try:
+            group.validate_member(member_id, request.group_instance_id)
+        except ApiError as error:
+            join.refuse(error.code, member_id)
+            return
+        member = group.members[member_id]
+        is_leader = group.is_leader(member_id)
+        is_same = member.matches(request.protocols)
+        if group.state is ClassicState.COMPLETING_REBALANCE and is_same:
+            # It may have missed the answer to its join: it gets it again.
+            join.answer(group.join_response(member_id, with_members=is_leader))
+        elif group.state is ClassicState.STABLE and is_same and not is_leader:
+            join.answer(group.join_response(member_id, with_members=False))
+        elif group.is_empty:
+            join.refuse(ErrorCode.UNKNOWN_MEMBER_ID, member_id)
+        else:
+            # Also when a leader joins again with nothing new to say: it has seen something
+            # that concerns the assignment, such as more partitions.
+            group.update(
+                member,
+                request.protocols,
+                join.rebalance_timeout_ms,
+                request.session_timeout_ms,
+                join.waiting,
+            )
+            self._rebalance.prepare_or_complete(group, join.now_ms, join.out)
+
+
+def _resume(
+    join: _Join, group: ClassicGroup, member_id: str, old_leader: str | None
+) -> JoinGroupResponse:
+    """A leader that resumes must not assign anew (KIP-814).
+
+    Versions that cannot say so name the leader's old id, which makes it a follower.
+    """
+    if join.context.api_version >= _FIRST_VERSION_THAT_SKIPS_ASSIGNMENT:
+        is_leader = group.is_leader(member_id)
+        return group.join_response(member_id, with_members=is_leader, skip_assignment=is_leader)
+    response = group.join_response(member_id, with_members=False)
+    response.leader = old_leader or ""
+    return response

@@ -1,0 +1,108 @@
+"""SyncGroup, Heartbeat and LeaveGroup to a classic group."""
+
+from moldau.errors import ApiError, ErrorCode
+from moldau.group_coordinator.classic_group import ClassicGroup, ClassicState
+from moldau.group_coordinator.classic_rebalance import ClassicRebalance
+from moldau.group_coordinator.outcome import Outcome, Reply
+from moldau.protocol.messages.heartbeat import HeartbeatRequest
+from moldau.protocol.messages.leave_group import (
+    LeaveGroupRequest,
+    MemberIdentity,
+    MemberResponse,
+)
+from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+
+class ClassicMembers:
+    """What members of a generation ask for. Methods that refuse raise ApiError."""
+
+    def __init__(self, rebalance: ClassicRebalance) -> None:
+        self._rebalance = rebalance
+
+    def sync(
+        self,
+        token: int,
+        request: SyncGroupRequest,
+        group: ClassicGroup,
+        now_ms: int,
+        out: Outcome,
+    ) -> None:
+        """The leader brings the assignment, the others wait for theirs."""
+        member_id = request.member_id
+        group.validate_member(member_id, request.group_instance_id)
+        _check_generation(group, request.generation_id)
+        if _differs(request.protocol_type, group.protocol_type) or _differs(
+            request.protocol_name, group.protocol_name
+        ):
+            message = (
+                f"{group.group_id} agreed on {group.protocol_type}/{group.protocol_name}, "
+                f"not on {request.protocol_type}/{request.protocol_name}"
+            )
+            raise ApiError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, message)
+        if group.state is ClassicState.PREPARING_REBALANCE:
+            raise ApiError(ErrorCode.REBALANCE_IN_PROGRESS)
+
+        member = group.members[member_id]
+        self._rebalance.received_sync(group, member_id)
+        if group.state is ClassicState.STABLE:
+            response = SyncGroupResponse(
+                protocol_type=group.protocol_type,
+                protocol_name=group.protocol_name,
+                assignment=member.assignment,
+            )
+            out.replies.append(Reply(token, response))
+            return
+        member.waiting_sync = token
+        if group.is_leader(member_id):
+            assignment = {item.member_id: item.assignment for item in request.assignments}
+            self._rebalance.assign(group, assignment, now_ms, out)
+
+    def heartbeat(self, request: HeartbeatRequest, group: ClassicGroup, now_ms: int) -> None:
+        """Extends the session; REBALANCE_IN_PROGRESS asks the member to join again."""
+        group.validate_member(request.member_id, request.group_instance_id)
+        _check_generation(group, request.generation_id)
+        self._rebalance.extend_session(group, group.members[request.member_id], now_ms)
+        if group.state is ClassicState.PREPARING_REBALANCE:
+            raise ApiError(ErrorCode.REBALANCE_IN_PROGRESS)
+
+    def leave(
+        self, request: LeaveGroupRequest, group: ClassicGroup, now_ms: int, out: Outcome
+    ) -> list[MemberResponse]:
+        """A batch of members goes, with one rebalance for all of them (KIP-345)."""
+        results = [self._leave_one(member, group, out) for member in request.members]
+        if any(result.error_code == 0 for result in results):
+            if group.state in (ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE):
+                self._rebalance.prepare_or_complete(group, now_ms, out)
+            elif group.state is ClassicState.PREPARING_REBALANCE:
+                self._rebalance.maybe_complete_join(group, now_ms, out)
+        return results
+
+    def _leave_one(
+        self, member: MemberIdentity, group: ClassicGroup, out: Outcome
+    ) -> MemberResponse:
+        result = MemberResponse(member.member_id, member.group_instance_id)
+        instance_id = member.group_instance_id
+        if not member.member_id and instance_id in group.static_members:
+            # An administrator removes an instance, whatever id it has at the moment.
+            assert instance_id is not None
+            self._rebalance.dismiss(group, group.static_members[instance_id], out)
+        elif member.member_id in group.pending_join:
+            self._rebalance.remove(group, member.member_id)
+        else:
+            try:
+                group.validate_member(member.member_id, instance_id)
+            except ApiError as error:
+                result.error_code = int(error.code)
+            else:
+                self._rebalance.dismiss(group, member.member_id, out)
+        return result
+
+
+def _check_generation(group: ClassicGroup, generation_id: int) -> None:
+    if generation_id != group.generation_id:
+        message = f"{group.group_id} is at generation {group.generation_id}, not {generation_id}"
+        raise ApiError(ErrorCode.ILLEGAL_GENERATION, message)
+
+
+def _differs(stated: str | None, agreed: str | None) -> bool:
+    return stated is not None and agreed is not None and stated != agreed

@@ -1,0 +1,221 @@
+"""How a classic group gets from one generation to the next, and the clocks that drive it.
+
+A rebalance has two phases. First everybody must join; who does not within the rebalance
+time-out is out (static members excepted: they may be restarting). Then everybody must
+sync, the leader with the assignment; who does not within the same time is out as well.
+
+The first rebalance of a group is different: it waits ``group.initial.rebalance.delay.ms``
+for more members, and again as long as new ones come, up to the rebalance time-out.
+"""
+
+from typing import Final
+
+from moldau.config.broker import BrokerConfig
+from moldau.errors import ErrorCode
+from moldau.group_coordinator.classic_group import ClassicGroup, ClassicState
+from moldau.group_coordinator.classic_member import ClassicMember
+from moldau.group_coordinator.outcome import Outcome
+from moldau.group_coordinator.records import group_metadata_record
+from moldau.group_coordinator.timers import JOIN, SESSION, SYNC, Timers
+from moldau.protocol.messages.join_group import JoinGroupResponse
+from moldau.protocol.messages.sync_group import SyncGroupResponse
+
+# A new member cannot send heartbeats, and while its join is parked we cannot see it go.
+# After this long it is expected to have given up and to try again.
+NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 5 * 60 * 1000
+
+
+class ClassicRebalance:
+    """The transitions of classic groups. Replies and records are added to ``out``."""
+
+    def __init__(self, config: BrokerConfig, timers: Timers) -> None:
+        self._config = config
+        self._timers = timers
+
+    # -- the join phase --------------------------------------------------------------------
+
+    def prepare_or_complete(self, group: ClassicGroup, now_ms: int, out: Outcome) -> None:
+        """Something changed: begin a rebalance, or see whether the one under way is done."""
+        if group.can_rebalance:
+            self.prepare(group, now_ms, out)
+        else:
+            self.maybe_complete_join(group, now_ms, out)
+
+    def prepare(self, group: ClassicGroup, now_ms: int, out: Outcome) -> None:
+        if group.state is ClassicState.COMPLETING_REBALANCE:
+            # Whoever waits for this generation's assignment will not get it any more.
+            for member in group.members.values():
+                member.assignment = b""
+            self._propagate(group, ErrorCode.REBALANCE_IN_PROGRESS, now_ms, out)
+        group.pending_sync.clear()
+        self._timers.cancel((SYNC, group.group_id, ""))
+
+        is_first = group.is_empty
+        group.transition_to(ClassicState.PREPARING_REBALANCE, now_ms)
+        if is_first:
+            delay_ms = self._config.group_initial_rebalance_delay_ms
+            remaining_ms = max(group.rebalance_timeout_ms - delay_ms, 0)
+            self._wait_for_more(group, delay_ms, remaining_ms, now_ms)
+        elif group.has_all_members_joined:
+            self._complete_join(group, now_ms, out)
+        else:
+            group.initial_delay = None
+            self._schedule_join(group, group.rebalance_timeout_ms, now_ms)
+
+    def maybe_complete_join(self, group: ClassicGroup, now_ms: int, out: Outcome) -> None:
+        """Go on if nobody is missing; the first rebalance waits for its time in any case."""
+        is_preparing = group.state is ClassicState.PREPARING_REBALANCE
+        is_first = group.previous_state is ClassicState.EMPTY
+        if is_preparing and not is_first and group.has_all_members_joined:
+            self._complete_join(group, now_ms, out)
+
+    def on_join_timer(self, group: ClassicGroup, now_ms: int, out: Outcome) -> None:
+        if group.state is not ClassicState.PREPARING_REBALANCE:
+            return
+        if group.initial_delay is not None:
+            delay_ms, remaining_ms = group.initial_delay
+            if group.new_member_added and remaining_ms != 0:
+                group.new_member_added = False
+                next_delay_ms = min(self._config.group_initial_rebalance_delay_ms, remaining_ms)
+                next_remaining_ms = max(remaining_ms - delay_ms, 0)
+                self._wait_for_more(group, next_delay_ms, next_remaining_ms, now_ms)
+                return
+        self._complete_join(group, now_ms, out)
+
+    def _complete_join(self, group: ClassicGroup, now_ms: int, out: Outcome) -> None:
+        """Those who are here are the next generation."""
+        self._timers.cancel((JOIN, group.group_id, ""))
+        group.initial_delay = None
+        absent = [member for member in group.members.values() if member.waiting_join is None]
+        for member in absent:
+            if not member.is_static:
+                self.remove(group, member.member_id)
+
+        if not group.elect_joined_leader() and group.members:
+            # Only static members are left and none of them came: wait until they do or
+            # their sessions end.
+            self._schedule_join(group, group.rebalance_timeout_ms, now_ms)
+            return
+
+        group.begin_generation(now_ms)
+        if group.is_empty:
+            out.records.append(group_metadata_record(group))
+            return
+        for member in group.members.values():
+            is_leader = group.is_leader(member.member_id)
+            response = group.join_response(member.member_id, with_members=is_leader)
+            group.answer_join(member, response, out)
+            self.extend_session(group, member, now_ms)
+            member.is_new = False
+            group.pending_sync[member.member_id] = None
+        deadline_ms = now_ms + group.rebalance_timeout_ms
+        self._timers.schedule((SYNC, group.group_id, ""), deadline_ms)
+
+    def _wait_for_more(
+        self, group: ClassicGroup, delay_ms: int, remaining_ms: int, now_ms: int
+    ) -> None:
+        group.initial_delay = (delay_ms, remaining_ms)
+        self._schedule_join(group, delay_ms, now_ms)
+
+    def _schedule_join(self, group: ClassicGroup, delay_ms: int, now_ms: int) -> None:
+        self._timers.schedule((JOIN, group.group_id, ""), now_ms + delay_ms)
+
+    # -- the sync phase --------------------------------------------------------------------
+
+    def received_sync(self, group: ClassicGroup, member_id: str) -> None:
+        group.pending_sync.pop(member_id, None)
+        if not group.pending_sync:
+            self._timers.cancel((SYNC, group.group_id, ""))
+
+    def assign(
+        self, group: ClassicGroup, assignment: dict[str, bytes], now_ms: int, out: Outcome
+    ) -> None:
+        """The leader has spoken: write it down, tell everybody who waits, be stable.
+
+        The record still carries the time at which this generation's join phase ended, as
+        Kafka's does: the group is not stable before it is written.
+        """
+        complete = {member_id: assignment.get(member_id, b"") for member_id in group.members}
+        out.records.append(group_metadata_record(group, complete))
+        for member in group.members.values():
+            member.assignment = complete[member.member_id]
+        self._propagate(group, ErrorCode.NONE, now_ms, out)
+        group.transition_to(ClassicState.STABLE, now_ms)
+
+    def on_sync_timer(self, group: ClassicGroup, now_ms: int, out: Outcome) -> None:
+        """Who has not synced by now is out."""
+        is_awaited = group.state in (ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE)
+        if is_awaited and group.pending_sync:
+            for member_id in list(group.pending_sync):
+                self.remove(group, member_id)
+            self.prepare(group, now_ms, out)
+
+    def _propagate(self, group: ClassicGroup, error: ErrorCode, now_ms: int, out: Outcome) -> None:
+        is_good = error is ErrorCode.NONE
+        for member in group.members.values():
+            response = SyncGroupResponse(
+                protocol_type=group.protocol_type if is_good else None,
+                protocol_name=group.protocol_name if is_good else None,
+                assignment=member.assignment,
+                error_code=int(error),
+            )
+            if group.answer_sync(member, response, out):
+                # A session that ended while its member waited was passed over.
+                self.extend_session(group, member, now_ms)
+
+    # -- members come and go ---------------------------------------------------------------
+
+    def extend_session(
+        self,
+        group: ClassicGroup,
+        member: ClassicMember,
+        now_ms: int,
+        timeout_ms: int | None = None,
+    ) -> None:
+        timeout = member.session_timeout_ms if timeout_ms is None else timeout_ms
+        self._timers.schedule((SESSION, group.group_id, member.member_id), now_ms + timeout)
+
+    def promise_id(
+        self, group: ClassicGroup, member_id: str, session_timeout_ms: int, now_ms: int
+    ) -> None:
+        """The id was given out; it is forgotten if nobody joins with it in time."""
+        group.pending_join[member_id] = None
+        key = (SESSION, group.group_id, member_id)
+        self._timers.schedule(key, now_ms + session_timeout_ms)
+
+    def remove(self, group: ClassicGroup, member_id: str) -> None:
+        group.remove(member_id)
+        self._timers.cancel((SESSION, group.group_id, member_id))
+
+    def dismiss(self, group: ClassicGroup, member_id: str, out: Outcome) -> None:
+        """Remove the member; if it waits for its join it is told to come back as a new one."""
+        error = JoinGroupResponse(error_code=int(ErrorCode.UNKNOWN_MEMBER_ID))
+        group.answer_join(group.members[member_id], error, out)
+        self.remove(group, member_id)
+
+    def after_removal(self, group: ClassicGroup, now_ms: int, out: Outcome) -> None:
+        if group.state in (ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE):
+            self.prepare_or_complete(group, now_ms, out)
+        elif group.state is ClassicState.PREPARING_REBALANCE and group.has_all_members_joined:
+            self._complete_join(group, now_ms, out)
+
+    def on_session_timer(
+        self, group: ClassicGroup, member_id: str, now_ms: int, out: Outcome
+    ) -> None:
+        if member_id in group.pending_join:
+            group.remove(member_id)
+            is_preparing = group.state is ClassicState.PREPARING_REBALANCE
+            if is_preparing and group.has_all_members_joined:
+                self._complete_join(group, now_ms, out)
+            return
+        member = group.members.get(member_id)
+        if member is not None and not member.has_satisfied_heartbeat:
+            self.dismiss(group, member_id, out)
+            self.after_removal(group, now_ms, out)
+
+    def forget(self, group: ClassicGroup) -> None:
+        """The group is gone, and so are its clocks."""
+        for kind in (JOIN, SYNC):
+            self._timers.cancel((kind, group.group_id, ""))
+        for member_id in (*group.members, *group.pending_join):
+            self._timers.cancel((SESSION, group.group_id, member_id))

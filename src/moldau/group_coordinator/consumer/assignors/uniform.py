@@ -1,0 +1,122 @@
+"""The uniform assignor: everybody gets as many partitions as everybody else, and keeps them.
+
+This is the case in which all members want the same topics; ``uniform_mixed`` has the other.
+Balance comes first (counts differ by one at most), then stickiness (no partition moves that
+balance does not move), then racks: among partitions that are equal so far a member is given
+those with a replica in its own rack (KIP-881's idea; Kafka's assignor does not look at
+racks yet).
+"""
+
+from moldau.group_coordinator.consumer.assignors.spec import (
+    GroupAssignment,
+    GroupSpec,
+    MemberSpec,
+)
+from moldau.group_coordinator.consumer.assignors.uniform_mixed import assign_mixed
+
+
+def assign_uniform(spec: GroupSpec) -> GroupAssignment:
+    if not spec.members:
+        return {}
+    if spec.is_homogeneous:
+        return _Homogeneous(spec).assign()
+    return assign_mixed(spec)
+
+
+class _Homogeneous:
+    def __init__(self, spec: GroupSpec) -> None:
+        self._spec = spec
+        self._members = sorted(spec.members, key=lambda member: member.member_id)
+        self._free = {
+            topic_id: dict.fromkeys(range(spec.partition_counts[topic_id]))
+            for topic_id in self._members[0].topic_ids
+        }
+        self._kept: dict[str, dict[bytes, list[int]]] = {}
+
+    def assign(self) -> GroupAssignment:
+        unfilled = self._keep()
+        rest = [
+            (topic_id, partition)
+            for topic_id, partitions in self._free.items()
+            for partition in partitions
+        ]
+        if self._spec.racks is not None:
+            rest = self._give_near(unfilled, rest)
+        begin = 0
+        for member, room in unfilled:
+            for topic_id, partition in rest[begin : begin + room]:
+                self._kept[member.member_id].setdefault(topic_id, []).append(partition)
+            begin += room
+        assert begin >= len(rest), "the quotas add up to the number of partitions"
+        return {
+            member_id: {
+                topic_id: tuple(sorted(partitions))
+                for topic_id, partitions in topics.items()
+                if partitions
+            }
+            for member_id, topics in self._kept.items()
+        }
+
+    def _keep(self) -> list[tuple[MemberSpec, int]]:
+        """Let members keep what their quota allows; who has room for more, and how much."""
+        total = sum(len(partitions) for partitions in self._free.values())
+        quota, extras = divmod(total, len(self._members))
+        unfilled: list[tuple[MemberSpec, int]] = []
+        for index, member in enumerate(self._members):
+            has_extra = extras > 0
+            room = quota + has_extra
+            kept: dict[bytes, list[int]] = {}
+            for topic_id, partition in self._candidates(member):
+                if room == 0:
+                    break
+                if self._free[topic_id].pop(partition, True) is None:
+                    kept.setdefault(topic_id, []).append(partition)
+                    room -= 1
+            # Who has no use for the extra partition leaves it to a later one that may have
+            # it already, unless only as many members as extras are left.
+            if room > 0 and has_extra and len(self._members) - index > extras:
+                room -= 1
+                has_extra = False
+            extras -= has_extra
+            if room > 0:
+                unfilled.append((member, room))
+            self._kept[member.member_id] = kept
+        return unfilled
+
+    def _candidates(self, member: MemberSpec) -> list[tuple[bytes, int]]:
+        """What the member was meant to have; what lies in its rack first."""
+        found = [
+            (topic_id, partition)
+            for topic_id, partitions in sorted(member.previous.items())
+            if topic_id in self._free
+            for partition in partitions
+        ]
+        racks = self._spec.racks
+        if racks is not None and member.rack_id is not None:
+            rack_id = member.rack_id
+            found.sort(key=lambda candidate: rack_id not in racks(*candidate))
+        return found
+
+    def _give_near(
+        self, unfilled: list[tuple[MemberSpec, int]], rest: list[tuple[bytes, int]]
+    ) -> list[tuple[bytes, int]]:
+        """Give partitions to members in their replicas' racks; those that are left."""
+        racks = self._spec.racks
+        assert racks is not None
+        waiting: dict[str, list[int]] = {}
+        for position, (member, _) in enumerate(unfilled):
+            if member.rack_id is not None:
+                waiting.setdefault(member.rack_id, []).append(position)
+        left: list[tuple[bytes, int]] = []
+        for topic_id, partition in rest:
+            near = next((rack for rack in racks(topic_id, partition) if waiting.get(rack)), None)
+            if near is None:
+                left.append((topic_id, partition))
+                continue
+            position = waiting[near][0]
+            member, room = unfilled[position]
+            self._kept[member.member_id].setdefault(topic_id, []).append(partition)
+            unfilled[position] = (member, room - 1)
+            if room == 1:
+                waiting[near].pop(0)
+        return left

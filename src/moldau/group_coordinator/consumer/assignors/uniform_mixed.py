@@ -1,0 +1,126 @@
+"""The uniform assignor for members that want different topics.
+
+Nobody loses what it has and still wants; what is free goes to the subscriber with the
+fewest partitions, hardest topics (most partitions per subscriber) first. Then partitions
+move, topic by topic, from the subscriber with the most to the one with the fewest, until
+they differ by one at most or sixteen rounds have passed: when subscriptions merely overlap
+a perfect balance can take very long, and each round about halves what is wrong.
+"""
+
+import heapq
+from typing import Final
+
+from moldau.group_coordinator.consumer.assignors.spec import GroupAssignment, GroupSpec
+
+_ROUNDS: Final = 16
+_NOBODY: Final = -1
+
+
+def assign_mixed(spec: GroupSpec) -> GroupAssignment:
+    return _Mixed(spec).assign()
+
+
+class _Mixed:
+    """Members are numbers, in the order of their ids."""
+
+    def __init__(self, spec: GroupSpec) -> None:
+        self._members = sorted(spec.members, key=lambda member: member.member_id)
+        self._sizes = [0] * len(self._members)
+        self._subscribers: dict[bytes, list[int]] = {}
+        for number, member in enumerate(self._members):
+            for topic_id in member.topic_ids:
+                self._subscribers.setdefault(topic_id, []).append(number)
+        counts = spec.partition_counts
+        self._owners = {topic_id: [_NOBODY] * counts[topic_id] for topic_id in self._subscribers}
+        self._topics = sorted(
+            self._subscribers,
+            key=lambda topic_id: (
+                -counts[topic_id] / len(self._subscribers[topic_id]),
+                len(self._subscribers[topic_id]),
+                topic_id,
+            ),
+        )
+
+    def assign(self) -> GroupAssignment:
+        self._keep()
+        for topic_id in self._topics:
+            self._give_free(topic_id)
+        self._balance()
+        found: list[dict[bytes, list[int]]] = [{} for _ in self._members]
+        for topic_id, owners in sorted(self._owners.items()):
+            for partition, owner in enumerate(owners):
+                found[owner].setdefault(topic_id, []).append(partition)
+        return {
+            member.member_id: {topic_id: tuple(mine) for topic_id, mine in topics.items()}
+            for member, topics in zip(self._members, found, strict=True)
+        }
+
+    def _keep(self) -> None:
+        for number, member in enumerate(self._members):
+            wanted = dict.fromkeys(member.topic_ids)
+            for topic_id, partitions in member.previous.items():
+                if topic_id not in wanted:
+                    continue
+                owners = self._owners[topic_id]
+                for partition in partitions:
+                    if partition < len(owners) and owners[partition] == _NOBODY:
+                        owners[partition] = number
+                        self._sizes[number] += 1
+
+    def _give_free(self, topic_id: bytes) -> None:
+        owners = self._owners[topic_id]
+        free = [partition for partition, owner in enumerate(owners) if owner == _NOBODY]
+        if not free:
+            return
+        heap = [(self._sizes[number], number) for number in self._subscribers[topic_id]]
+        heapq.heapify(heap)
+        for partition in free:
+            size, number = heap[0]
+            owners[partition] = number
+            self._sizes[number] = size + 1
+            heapq.heapreplace(heap, (size + 1, number))
+
+    def _balance(self) -> None:
+        movable = [topic_id for topic_id in self._topics if len(self._subscribers[topic_id]) > 1]
+        for _ in range(_ROUNDS):
+            moved = [self._balance_topic(topic_id) for topic_id in movable]
+            if not any(moved):
+                return
+
+    def _balance_topic(self, topic_id: bytes) -> bool:
+        """Whether anything moved."""
+        subscribers = self._subscribers[topic_id]
+        sizes = self._sizes
+        loads = [sizes[number] for number in subscribers]
+        if max(loads) - min(loads) <= 1:
+            return False
+        owners = self._owners[topic_id]
+        held: dict[int, list[int]] = {}
+        for partition, owner in enumerate(owners):
+            held.setdefault(owner, []).append(partition)
+        fewest = [(sizes[number], number) for number in subscribers]
+        most = [(-sizes[number], -number) for number in subscribers if number in held]
+        heapq.heapify(fewest)
+        heapq.heapify(most)
+        has_moved = False
+        while most:
+            size, giver = -most[0][0], -most[0][1]
+            if size != sizes[giver] or not held.get(giver):
+                heapq.heappop(most)
+                continue
+            low, taker = fewest[0]
+            if low != sizes[taker]:
+                heapq.heappop(fewest)
+                continue
+            if size - low <= 1:
+                break
+            partition = held[giver].pop()
+            held.setdefault(taker, []).append(partition)
+            owners[partition] = taker
+            sizes[giver] -= 1
+            sizes[taker] += 1
+            for number in (giver, taker):
+                heapq.heappush(fewest, (sizes[number], number))
+                heapq.heappush(most, (-sizes[number], -number))
+            has_moved = True
+        return has_moved

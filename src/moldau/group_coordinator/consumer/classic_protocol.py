@@ -1,0 +1,296 @@
+"""JoinGroup, SyncGroup, Heartbeat and LeaveGroup from classic members of a consumer group.
+
+To a classic member a member epoch is a generation: it is told to rejoin when the target has
+moved on, joins alone (nobody waits for the others), and gets in its sync what the broker has
+assigned to it. It must be able to give partitions up one by one for that; if it is not, it
+says that it owns nothing, and gets everything anew (KIP-848, online migration).
+"""
+
+from typing import Final
+
+from moldau.errors import ApiError, ErrorCode
+from moldau.group_coordinator.classic_group import for_version
+from moldau.group_coordinator.consumer.consumer_protocol import (
+    PROTOCOL_TYPE,
+    decode_subscription,
+    encode_assignment,
+    owned_partitions,
+    protocol_version,
+)
+from moldau.group_coordinator.consumer.group import ConsumerGroup
+from moldau.group_coordinator.consumer.group_update import GroupUpdate
+from moldau.group_coordinator.consumer.member import (
+    UNRELEASED_PARTITIONS,
+    UNREVOKED_PARTITIONS,
+    ConsumerGroupMember,
+    topic_names,
+    without_epochs,
+)
+from moldau.group_coordinator.consumer.migration import (
+    classic_metadata,
+    convert_to_classic,
+    may_downgrade_by_replacing,
+)
+from moldau.group_coordinator.consumer.upkeep import Upkeep
+from moldau.group_coordinator.consumer.validation import check_not_full, known_static_member
+from moldau.group_coordinator.outcome import (
+    CoordinatorRecord,
+    GroupRequestContext,
+    Outcome,
+    Reply,
+)
+from moldau.ids import new_uuid, uuid_to_str
+from moldau.protocol.messages.heartbeat import HeartbeatRequest
+from moldau.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from moldau.protocol.messages.leave_group import (
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberIdentity,
+    MemberResponse,
+)
+from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from moldau.protocol.reading import MalformedMessage
+from moldau.protocol.records.client_data import ConsumerProtocolSubscription
+
+# From this version on a new dynamic member is sent away to come back with an id (KIP-394).
+_FIRST_JOIN_WITH_KNOWN_ID: Final = 4
+
+
+class ClassicProtocolMembers:
+    """Methods that refuse raise ApiError."""
+
+    def __init__(self, upkeep: Upkeep) -> None:
+        self._upkeep = upkeep
+
+    def join(
+        self, token: int, request: JoinGroupRequest, context: GroupRequestContext, now_ms: int
+    ) -> Outcome:
+        upkeep = self._upkeep
+        group = upkeep.groups[request.group_id]
+        if not upkeep.settings.may_upgrade and not upkeep.settings.may_downgrade:
+            message = (
+                f"Cannot join the consumer group {group.group_id} with the classic protocol "
+                "because the group migration is disabled."
+            )
+            raise ApiError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, message)
+        instance_id = request.group_instance_id
+        is_unknown = not request.member_id
+        member_id = request.member_id or uuid_to_str(new_uuid(upkeep.rng))
+        check_not_full(group, member_id, instance_id, upkeep.settings.max_size)
+        _check_protocols(group, member_id, request)
+        needs_known_id = context.api_version >= _FIRST_JOIN_WITH_KNOWN_ID
+        if is_unknown and instance_id is None and needs_known_id:
+            required = int(ErrorCode.MEMBER_ID_REQUIRED)
+            response = JoinGroupResponse(member_id=member_id, error_code=required)
+            return Outcome.reply(token, for_version(response, context.api_version))
+        return self._join(token, request, context, group, member_id, now_ms)
+
+    def _join(
+        self,
+        token: int,
+        request: JoinGroupRequest,
+        context: GroupRequestContext,
+        group: ConsumerGroup,
+        member_id: str,
+        now_ms: int,
+    ) -> Outcome:
+        upkeep = self._upkeep
+        made: list[CoordinatorRecord] = []
+        old = self._member(group, member_id, request, made)
+        replaced = group.static_member(request.group_instance_id)
+        is_downgrade = may_downgrade_by_replacing(group, replaced, upkeep.settings)
+        subscription = _subscription(request)
+        new = _updated(old, request, subscription, context)
+
+        update = upkeep.update(group, now_ms)
+        has_changed = update.update_member(old, new, upkeep.topics_version)
+        if is_downgrade:
+            moved = self._downgrade(group, update, new, subscription, has_changed, made, now_ms)
+        else:
+            target_epoch, target = update.update_target(old, new)
+            owned = owned_partitions(subscription, upkeep.image)
+            moved = update.reconcile(new, target_epoch, target, owned, has_changed)
+            made += update.records
+            upkeep.start_session(group.group_id, moved, now_ms)
+            upkeep.joined(group.group_id, member_id, now_ms, moved.rebalance_timeout_ms)
+        response = JoinGroupResponse(
+            member_id=moved.member_id,
+            generation_id=moved.member_epoch,
+            protocol_type=PROTOCOL_TYPE,
+            protocol_name=request.protocols[0].name,
+        )
+        return Outcome(made, [Reply(token, for_version(response, context.api_version))])
+
+    def _downgrade(
+        self,
+        group: ConsumerGroup,
+        update: GroupUpdate,
+        member: ConsumerGroupMember,
+        subscription: ConsumerProtocolSubscription,
+        has_changed: bool,
+        made: list[CoordinatorRecord],
+        now_ms: int,
+    ) -> ConsumerGroupMember:
+        """The last member of the new protocol came back as a classic one."""
+        image = self._upkeep.image
+        needs_rebalance = group.assignment_epoch < update.group_epoch
+        if not needs_rebalance:
+            owned = owned_partitions(subscription, image)
+            target = group.target(member)
+            member = update.reconcile(member, group.assignment_epoch, target, owned, has_changed)
+        made += update.records
+        made += convert_to_classic(group, [], member, image, now_ms)
+        reason = f"Downgrade group {group.group_id} from consumer to classic with stale assignment."
+        self._upkeep.downgrade(group, reason if needs_rebalance else "")
+        return member
+
+    def _member(
+        self,
+        group: ConsumerGroup,
+        member_id: str,
+        request: JoinGroupRequest,
+        made: list[CoordinatorRecord],
+    ) -> ConsumerGroupMember:
+        instance_id = request.group_instance_id
+        if instance_id is None:
+            return group.members.get(member_id, ConsumerGroupMember(member_id))
+        if not request.member_id:
+            return self._upkeep.new_or_returning_static(
+                group, member_id, instance_id, is_classic=True, made=made
+            )
+        return known_static_member(group, instance_id, member_id)
+
+    def sync(self, token: int, request: SyncGroupRequest, now_ms: int) -> Outcome:
+        upkeep = self._upkeep
+        group = upkeep.groups[request.group_id]
+        member = _classic_member(group, request.member_id, request.group_instance_id)
+        assert member.classic is not None
+        _check_generation(member, request.generation_id)
+        first = member.classic.supported_protocols[0]
+        has_other_type = request.protocol_type not in (None, PROTOCOL_TYPE)
+        if has_other_type or request.protocol_name not in (None, first.name):
+            message = (
+                f"{request.protocol_type}/{request.protocol_name} from member {member.member_id} "
+                f"is not {PROTOCOL_TYPE}/{first.name} as in the join response"
+            )
+            raise ApiError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, message)
+        # Who is giving partitions up has joined already, and must finish that first.
+        is_behind = group.assignment_epoch > member.member_epoch
+        if is_behind and member.state != UNREVOKED_PARTITIONS:
+            upkeep.expect_join(group.group_id, member, now_ms)
+            message = f"member {member.member_id} should rejoin {group.group_id} to catch up"
+            raise ApiError(ErrorCode.REBALANCE_IN_PROGRESS, message)
+        upkeep.synced(group.group_id, member.member_id)
+        upkeep.start_session(group.group_id, member, now_ms)
+        version = protocol_version(first.metadata)
+        response = SyncGroupResponse(
+            protocol_type=request.protocol_type,
+            protocol_name=request.protocol_name,
+            assignment=encode_assignment(without_epochs(member.assigned), version, upkeep.image),
+        )
+        return Outcome.reply(token, response)
+
+    def heartbeat(self, request: HeartbeatRequest, now_ms: int) -> None:
+        """Raises ApiError REBALANCE_IN_PROGRESS to a member that should join again."""
+        upkeep = self._upkeep
+        group = upkeep.groups[request.group_id]
+        member = _classic_member(group, request.member_id, request.group_instance_id)
+        _check_generation(member, request.generation_id)
+        upkeep.start_session(group.group_id, member, now_ms)
+        has_free_partitions = (
+            member.state == UNRELEASED_PARTITIONS and not group.waits_for_unreleased(member)
+        )
+        is_behind = member.member_epoch < group.assignment_epoch
+        if is_behind or member.state == UNREVOKED_PARTITIONS or has_free_partitions:
+            upkeep.expect_join(group.group_id, member, now_ms)
+            raise ApiError(ErrorCode.REBALANCE_IN_PROGRESS)
+
+    def leave(self, token: int, request: LeaveGroupRequest, now_ms: int) -> Outcome:
+        group = self._upkeep.groups[request.group_id]
+        leaving: dict[str, ConsumerGroupMember] = {}
+        results = []
+        for identity in request.members:
+            result = MemberResponse(identity.member_id, identity.group_instance_id)
+            try:
+                member = _leaving_member(group, identity)
+            except ApiError as error:
+                result.error_code = int(error.code)
+            else:
+                leaving[member.member_id] = member
+            results.append(result)
+        made = self._upkeep.remove_members(group, list(leaving.values()), now_ms)
+        return Outcome(made, [Reply(token, LeaveGroupResponse(members=results))])
+
+
+def _check_protocols(group: ConsumerGroup, member_id: str, request: JoinGroupRequest) -> None:
+    """One of the member's protocols must be known to all other classic members."""
+    classic = [member.classic for member in group.members.values() if member.classic is not None]
+    known = [{protocol.name for protocol in item.supported_protocols} for item in classic]
+    fits = request.protocol_type == PROTOCOL_TYPE and any(
+        all(protocol.name in names for names in known) for protocol in request.protocols
+    )
+    if not fits:
+        message = f"Member {member_id}'s protocols are not supported."
+        raise ApiError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, message)
+
+
+def _subscription(request: JoinGroupRequest) -> ConsumerProtocolSubscription:
+    try:
+        return decode_subscription(request.protocols[0].metadata)
+    except MalformedMessage as error:
+        message = f"the subscription of {request.member_id!r} makes no sense: {error}"
+        raise ApiError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, message) from None
+
+
+def _updated(
+    member: ConsumerGroupMember,
+    request: JoinGroupRequest,
+    subscription: ConsumerProtocolSubscription,
+    context: GroupRequestContext,
+) -> ConsumerGroupMember:
+    rebalance_timeout_ms = request.rebalance_timeout_ms
+    if rebalance_timeout_ms == -1:
+        # Version 0 has one time-out for both.
+        rebalance_timeout_ms = request.session_timeout_ms
+    return member._replace(
+        instance_id=request.group_instance_id or member.instance_id,
+        rack_id=subscription.rack_id or member.rack_id,
+        rebalance_timeout_ms=rebalance_timeout_ms,
+        subscribed_topic_names=topic_names(subscription.topics),
+        # The classic protocol has no patterns that a broker could resolve.
+        subscribed_topic_regex="",
+        client_id=context.client_id,
+        client_host=context.client_host,
+        classic=classic_metadata(request.session_timeout_ms, request.protocols),
+    )
+
+
+def _classic_member(
+    group: ConsumerGroup, member_id: str, instance_id: str | None
+) -> ConsumerGroupMember:
+    if instance_id is None:
+        member = group.member(member_id)
+    else:
+        member = known_static_member(group, instance_id, member_id)
+    if not member.uses_classic_protocol:
+        message = f"Member {member_id} does not use the classic protocol."
+        raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID, message)
+    return member
+
+
+def _leaving_member(group: ConsumerGroup, identity: MemberIdentity) -> ConsumerGroupMember:
+    """An administrator may name an instance alone, whatever its member id is."""
+    instance_id = identity.group_instance_id
+    if instance_id is None:
+        return group.member(identity.member_id)
+    member_id = identity.member_id or group.static_members.get(instance_id, "")
+    return known_static_member(group, instance_id, member_id)
+
+
+def _check_generation(member: ConsumerGroupMember, generation_id: int) -> None:
+    if generation_id != member.member_epoch:
+        message = (
+            f"generation {generation_id} is not the member epoch {member.member_epoch} of member "
+            f"{member.member_id}"
+        )
+        raise ApiError(ErrorCode.ILLEGAL_GENERATION, message)

@@ -1,0 +1,229 @@
+"""One request's changes to a group, in the order in which they follow from each other.
+
+A member joins or changes; the patterns of the group may need a look at the topics; the group
+epoch moves if subscriptions or topics changed; a target is computed for the epoch; and the
+member takes its next step towards it. Each step adds records and sees what the steps before
+it decided, although nothing of it is replayed yet.
+
+Kafka resolves patterns in another thread and the member hears of the result with its next
+heartbeat. Here they are resolved on the spot, so that it has its partitions at once.
+"""
+
+from collections.abc import Mapping
+
+from moldau.group_coordinator.consumer import consumer_records as records
+from moldau.group_coordinator.consumer.assignors import ASSIGNORS
+from moldau.group_coordinator.consumer.assignors.spec import GroupSpec, MemberSpec
+from moldau.group_coordinator.consumer.group import ConsumerGroup
+from moldau.group_coordinator.consumer.member import (
+    NO_TARGET,
+    ConsumerGroupMember,
+    Target,
+)
+from moldau.group_coordinator.consumer.metadata_hash import MetadataHashes, partition_racks
+from moldau.group_coordinator.consumer.reconciliation import Owned, Reconciliation
+from moldau.group_coordinator.consumer.settings import (
+    METADATA_REFRESH_INTERVAL_MS,
+    REGEX_REFRESH_MAX_INTERVAL_MS,
+    REGEX_REFRESH_MIN_INTERVAL_MS,
+    GroupSettings,
+)
+from moldau.group_coordinator.consumer.subscription import (
+    ResolvedRegex,
+    Subscriptions,
+    compile_regex,
+    resolve_regexes,
+    subscribed_topics,
+    subscriptions_of,
+)
+from moldau.group_coordinator.outcome import CoordinatorRecord
+from moldau.metadata.image import MetadataImage
+
+
+class GroupUpdate:
+    """``old`` is the member before the request, ``new`` what the request makes of it."""
+
+    def __init__(
+        self,
+        group: ConsumerGroup,
+        settings: GroupSettings,
+        hashes: MetadataHashes,
+        image: MetadataImage,
+        now_ms: int,
+    ) -> None:
+        self.group = group
+        self.records: list[CoordinatorRecord] = []
+        self.group_epoch = group.group_epoch
+        self.resolved: Mapping[str, ResolvedRegex] = group.resolved
+        self._settings = settings
+        self._hashes = hashes
+        self._image = image
+        self._now_ms = now_ms
+
+    def update_member(
+        self, old: ConsumerGroupMember, new: ConsumerGroupMember, topics_version: int
+    ) -> bool:
+        """Write the member down if it changed; whether its subscription did.
+
+        ``topics_version`` is the image that brought the last new topic.
+
+        Raises:
+            ApiError: INVALID_REGULAR_EXPRESSION.
+        """
+        group_id = self.group.group_id
+        if new != old:
+            self.records.append(records.member_record(group_id, new))
+        names_changed = new.subscribed_topic_names != old.subscribed_topic_names
+        regex_changed = new.subscribed_topic_regex != old.subscribed_topic_regex
+        topics_changed = self._update_regexes(old, new, topics_version)
+        has_changed = names_changed or regex_changed
+        should_bump = has_changed or topics_changed
+        if should_bump or self._now_ms >= self.group.metadata_fresh_until_ms:
+            self._update_epoch(old, new, should_bump)
+        return has_changed
+
+    def _update_regexes(
+        self, old: ConsumerGroupMember, new: ConsumerGroupMember, topics_version: int
+    ) -> bool:
+        """Resolve patterns that are new or out of date; whether their topics changed."""
+        group = self.group
+        used = dict(group.subscriptions.regexes)
+        if old.subscribed_topic_regex != new.subscribed_topic_regex:
+            if used.get(old.subscribed_topic_regex) == 1:
+                del used[old.subscribed_topic_regex]
+                gone = old.subscribed_topic_regex
+                self.records.append(records.regex_tombstone(group.group_id, gone))
+                self.resolved = {
+                    regex: found for regex, found in self.resolved.items() if regex != gone
+                }
+            if new.subscribed_topic_regex and new.subscribed_topic_regex not in used:
+                compile_regex(new.subscribed_topic_regex)
+        if new.subscribed_topic_regex:
+            used[new.subscribed_topic_regex] = 1
+        if not used:
+            return False
+        stale = self._stale_regexes(used, topics_version)
+        if not stale:
+            return False
+        has_changed = False
+        fresh = resolve_regexes(stale, self._image, self._now_ms)
+        for regex, found in fresh.items():
+            known = self.resolved.get(regex)
+            has_changed |= found.topics != (() if known is None else known.topics)
+            self.records.append(records.regex_record(group.group_id, regex, *found))
+        self.resolved = {**self.resolved, **fresh}
+        return has_changed
+
+    def _stale_regexes(self, used: Mapping[str, int], topics_version: int) -> list[str]:
+        known = [self.resolved[regex] for regex in used if regex in self.resolved]
+        if known:
+            refreshed_ms = max(found.timestamp_ms for found in known)
+            age_ms = self._now_ms - refreshed_ms
+            has_new_topics = min(found.version for found in known) < topics_version
+            is_old = age_ms > REGEX_REFRESH_MAX_INTERVAL_MS
+            if age_ms > REGEX_REFRESH_MIN_INTERVAL_MS and (has_new_topics or is_old):
+                return list(used)
+        return [regex for regex in used if regex not in self.resolved]
+
+    def _update_epoch(
+        self, old: ConsumerGroupMember, new: ConsumerGroupMember, should_bump: bool
+    ) -> None:
+        group = self.group
+        subscriptions = self._subscriptions(old, new)
+        metadata_hash = self._hashes.group_hash(subscriptions.topics, self._image)
+        if should_bump or metadata_hash != group.metadata_hash:
+            self.group_epoch += 1
+            self.records.append(
+                records.group_record(group.group_id, self.group_epoch, metadata_hash)
+            )
+        group.metadata_fresh_until_ms = self._now_ms + METADATA_REFRESH_INTERVAL_MS
+        if group.has_partition_metadata_record:
+            self.records.append(records.partition_metadata_tombstone(group.group_id))
+
+    def _subscriptions(self, old: ConsumerGroupMember, new: ConsumerGroupMember) -> Subscriptions:
+        return subscriptions_of(self.group.members_with(old, new), self.resolved)
+
+    def update_target(
+        self, old: ConsumerGroupMember, new: ConsumerGroupMember
+    ) -> tuple[int, Target]:
+        """Epoch and assignment that the member has to reach, computed anew if need be."""
+        group = self.group
+        if group.assignment_epoch >= self.group_epoch or not self._may_assign():
+            return group.assignment_epoch, group.target(new)
+        members = sorted(group.members_with(old, new), key=lambda member: member.member_id)
+        assignor = ASSIGNORS[preferred_assignor(members, self._settings)]
+        assignment = assignor(self._spec(members, old, new))
+        for member in members:
+            target = assignment[member.member_id]
+            if target != group.targets.get(member.member_id):
+                self.records.append(records.target_record(group.group_id, member.member_id, target))
+        self.records.append(
+            records.target_epoch_record(group.group_id, self.group_epoch, self._now_ms)
+        )
+        return self.group_epoch, assignment[new.member_id]
+
+    def _may_assign(self) -> bool:
+        """Not again right after the last time, so that a crowd of joins costs one assignment."""
+        last_ms = self.group.assignment_timestamp_ms
+        interval_ms = self._settings.assignment_interval_ms(self.group.group_id, self._image)
+        return last_ms == 0 or interval_ms == 0 or self._now_ms >= last_ms + interval_ms
+
+    def _spec(
+        self,
+        members: list[ConsumerGroupMember],
+        old: ConsumerGroupMember,
+        new: ConsumerGroupMember,
+    ) -> GroupSpec:
+        topics = self._image.topics_by_name
+        counts: dict[bytes, int] = {}
+        known: dict[tuple[str, ...], tuple[bytes, ...]] = {}
+        specs = []
+        for member in members:
+            names = subscribed_topics(member, self.resolved)
+            if names not in known:
+                found = [topics[name] for name in names if name in topics]
+                counts.update((topic.id, len(topic.partitions)) for topic in found)
+                known[names] = tuple(sorted(topic.id for topic in found))
+            if member.member_id == new.member_id:
+                previous = self.group.target(new)
+            else:
+                previous = self.group.targets.get(member.member_id, NO_TARGET)
+            specs.append(
+                MemberSpec(
+                    member.member_id, member.instance_id, member.rack_id, known[names], previous
+                )
+            )
+        is_homogeneous = self._subscriptions(old, new).is_homogeneous
+        has_racks = any(broker.rack is not None for broker in self._image.brokers.values())
+        return GroupSpec(specs, counts, is_homogeneous, self._racks if has_racks else None)
+
+    def _racks(self, topic_id: bytes, partition: int) -> list[str]:
+        return partition_racks(self._image.topics_by_id[topic_id], partition, self._image)
+
+    def reconcile(
+        self,
+        member: ConsumerGroupMember,
+        target_epoch: int,
+        target: Target,
+        owned: Owned,
+        has_subscription_changed: bool,
+    ) -> ConsumerGroupMember:
+        """The member's next step, written down if there is one."""
+        if not has_subscription_changed and member.is_reconciled_to(target_epoch):
+            return member
+        step = Reconciliation(
+            self.group, member, target_epoch, target, self.resolved, owned, self._image
+        )
+        moved = step.next_member(has_subscription_changed)
+        if moved != member:
+            self.records.append(records.current_record(self.group.group_id, moved))
+        return moved
+
+
+def preferred_assignor(members: list[ConsumerGroupMember], settings: GroupSettings) -> str:
+    """The one that most members ask for; of those the first in ``group.consumer.assignors``."""
+    votes = dict.fromkeys(settings.assignors, 0)
+    for member in members:
+        if member.server_assignor in votes:
+            votes[member.server_assignor] += 1
+    return max(votes, key=lambda name: votes[name])

@@ -1,0 +1,230 @@
+"""The consumer groups of one shard: heartbeats in, records and answers out (KIP-848).
+
+A heartbeat is all that a member of the new protocol ever sends: it joins with epoch 0, says
+what it owns, hears what it should own, and leaves with epoch -1 (or -2, if it is static and
+will be back). Members who speak the classic protocol may be in the same group while it moves
+from one protocol to the other.
+
+State changes in ``replay`` only. Besides it there are timers, and a note of which groups
+should look at their topics again; both are made anew when the shard is loaded.
+"""
+
+import random
+from collections.abc import Sequence
+
+from moldau.config.broker import BrokerConfig
+from moldau.errors import ApiError, ErrorCode
+from moldau.group_coordinator.classic_group import ClassicGroup, for_version
+from moldau.group_coordinator.consumer.classic_protocol import ClassicProtocolMembers
+from moldau.group_coordinator.consumer.group_update import preferred_assignor
+from moldau.group_coordinator.consumer.heartbeats import Heartbeats
+from moldau.group_coordinator.consumer.offset_checks import (
+    CommitCheck,
+    check_offset_commit,
+    check_offset_fetch,
+)
+from moldau.group_coordinator.consumer.replaying import replay_record
+from moldau.group_coordinator.consumer.upkeep import Upkeep
+from moldau.group_coordinator.outcome import CoordinatorRecord, GroupRequestContext, Outcome
+from moldau.metadata.delta import MetadataDelta
+from moldau.metadata.image import MetadataImage
+from moldau.protocol.message import Message
+from moldau.protocol.messages.consumer_group_describe import DescribedGroup
+from moldau.protocol.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+from moldau.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from moldau.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from moldau.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+
+class ConsumerGroups:
+    """Groups by id. Handlers never raise ApiError: the reply has the code.
+
+    ``downgraded`` names groups whose records, returned by the same call, make classic groups
+    of them, and why they must rebalance ("" if they need not). The shard takes them out in
+    its tick, once the records are replayed; until then ``next_deadline_ms`` is 0.
+    """
+
+    def __init__(self, config: BrokerConfig, rng: random.Random) -> None:
+        self._upkeep = Upkeep(config, rng)
+        self._heartbeats = Heartbeats(self._upkeep)
+        self._classic = ClassicProtocolMembers(self._upkeep)
+        self.groups = self._upkeep.groups
+        self.downgraded = self._upkeep.downgraded
+
+    def has_group(self, group_id: str) -> bool:
+        return group_id in self.groups
+
+    def group_state(self, group_id: str) -> str:
+        return self.groups[group_id].state
+
+    def is_subscribed(self, group_id: str, topic: str) -> bool:
+        group = self.groups.get(group_id)
+        return group is not None and group.subscriptions.has_topic(topic)
+
+    # Life
+
+    def replay(self, key: Message, value: Message | None) -> bool:
+        """Take the record in; False if it is not about consumer groups."""
+        return replay_record(self.groups, key, value)
+
+    def on_loaded(self, now_ms: int) -> None:
+        self._upkeep.start_all_timers(now_ms)
+
+    def on_metadata(
+        self, image: MetadataImage, delta: MetadataDelta | None, now_ms: int
+    ) -> Outcome:
+        """Groups whose topics changed look at them with the next heartbeat of a member."""
+        upkeep = self._upkeep
+        upkeep.image = image
+        if delta is None:
+            upkeep.hashes.clear()
+            upkeep.topics_version = image.offset
+            for group in self.groups.values():
+                group.metadata_fresh_until_ms = 0
+            return Outcome()
+        if upkeep.topics_version == -1 or delta.created_topics:
+            upkeep.topics_version = image.offset
+        names = dict.fromkeys(delta.created_topics.values())
+        for topic in delta.deleted_topics.values():
+            names[topic.name] = None
+        for topic_id in delta.changed_partitions:
+            changed = image.topics_by_id.get(topic_id)
+            if changed is not None:
+                names[changed.name] = None
+        for name in names:
+            upkeep.hashes.forget(name)
+        if names:
+            upkeep.refresh_metadata_of(names)
+        return Outcome()
+
+    def tick(self, now_ms: int) -> Outcome:
+        return self._upkeep.expire(now_ms)
+
+    def next_deadline_ms(self) -> int | None:
+        return self._upkeep.next_deadline_ms()
+
+    # The new protocol
+
+    def heartbeat(
+        self,
+        token: int,
+        request: ConsumerGroupHeartbeatRequest,
+        context: GroupRequestContext,
+        now_ms: int,
+        image: MetadataImage,
+        classic_group: ClassicGroup | None = None,
+    ) -> Outcome:
+        """``classic_group`` is the one with this id, if there is one; it may be taken over."""
+        self._upkeep.image = image
+        try:
+            return self._heartbeats.handle(token, request, context, classic_group, now_ms)
+        except ApiError as error:
+            return Outcome.reply(
+                token,
+                ConsumerGroupHeartbeatResponse(
+                    error_code=int(error.code), error_message=error.message
+                ),
+            )
+
+    def describe(self, group_ids: Sequence[str], image: MetadataImage) -> list[DescribedGroup]:
+        described = []
+        for group_id in group_ids:
+            group = self.groups.get(group_id)
+            if group is None:
+                code = int(ErrorCode.GROUP_ID_NOT_FOUND)
+                message = f"Group {group_id} is not a consumer group."
+                described.append(
+                    DescribedGroup(group_id=group_id, error_code=code, error_message=message)
+                )
+            else:
+                assignor = preferred_assignor(list(group.members.values()), self._upkeep.settings)
+                described.append(group.describe(assignor, image))
+        return described
+
+    # Offsets and deletion
+
+    def validate_offset_commit(
+        self,
+        group_id: str,
+        member_id: str,
+        instance_id: str | None,
+        member_epoch: int,
+        api_version: int,
+        is_transactional: bool = False,
+    ) -> CommitCheck | None:
+        """None if every partition may be committed, else the question to ask for each."""
+        group = self.groups[group_id]
+        return check_offset_commit(
+            group, member_id, instance_id, member_epoch, api_version, is_transactional
+        )
+
+    def validate_offset_fetch(
+        self, group_id: str, member_id: str | None, member_epoch: int
+    ) -> None:
+        check_offset_fetch(self.groups[group_id], member_id, member_epoch)
+
+    def validate_delete(self, group_id: str) -> None:
+        if not self.groups[group_id].is_empty:
+            raise ApiError(ErrorCode.NON_EMPTY_GROUP, f"group {group_id} has members")
+
+    def tombstones(self, group_id: str) -> list[CoordinatorRecord]:
+        """What deletes the group, except its offsets."""
+        return self.groups[group_id].tombstones()
+
+    # Classic members of consumer groups
+
+    def classic_join(
+        self,
+        token: int,
+        request: JoinGroupRequest,
+        context: GroupRequestContext,
+        now_ms: int,
+        image: MetadataImage,
+    ) -> Outcome:
+        self._upkeep.image = image
+        try:
+            return self._classic.join(token, request, context, now_ms)
+        except ApiError as error:
+            response = JoinGroupResponse(error_code=int(error.code), member_id=request.member_id)
+            return Outcome.reply(token, for_version(response, context.api_version))
+
+    def classic_sync(
+        self,
+        token: int,
+        request: SyncGroupRequest,
+        context: GroupRequestContext,
+        now_ms: int,
+        image: MetadataImage,
+    ) -> Outcome:
+        self._upkeep.image = image
+        try:
+            return self._classic.sync(token, request, now_ms)
+        except ApiError as error:
+            return Outcome.reply(token, SyncGroupResponse(error_code=int(error.code)))
+
+    def classic_heartbeat(
+        self, token: int, request: HeartbeatRequest, context: GroupRequestContext, now_ms: int
+    ) -> Outcome:
+        try:
+            self._classic.heartbeat(request, now_ms)
+        except ApiError as error:
+            return Outcome.reply(token, HeartbeatResponse(error_code=int(error.code)))
+        return Outcome.reply(token, HeartbeatResponse())
+
+    def classic_leave(
+        self,
+        token: int,
+        request: LeaveGroupRequest,
+        context: GroupRequestContext,
+        now_ms: int,
+        image: MetadataImage,
+    ) -> Outcome:
+        self._upkeep.image = image
+        try:
+            return self._classic.leave(token, request, now_ms)
+        except ApiError as error:
+            return Outcome.reply(token, LeaveGroupResponse(error_code=int(error.code)))

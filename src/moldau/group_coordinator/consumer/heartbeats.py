@@ -1,0 +1,224 @@
+"""ConsumerGroupHeartbeat: joining, living and leaving with the new protocol (KIP-848)."""
+
+from moldau.errors import ApiError, ErrorCode
+from moldau.group_coordinator.classic_group import ClassicGroup
+from moldau.group_coordinator.consumer import consumer_records as records
+from moldau.group_coordinator.consumer.group import ConsumerGroup
+from moldau.group_coordinator.consumer.member import (
+    LEAVE_GROUP_EPOCH,
+    LEAVE_GROUP_STATIC_EPOCH,
+    NOTHING_ASSIGNED,
+    Assigned,
+    ConsumerGroupMember,
+    topic_names,
+)
+from moldau.group_coordinator.consumer.migration import check_upgrade, convert_from_classic
+from moldau.group_coordinator.consumer.reconciliation import Owned
+from moldau.group_coordinator.consumer.upkeep import Upkeep
+from moldau.group_coordinator.consumer.validation import (
+    check_heartbeat,
+    check_member_epoch,
+    check_not_full,
+    known_static_member,
+)
+from moldau.group_coordinator.outcome import (
+    CoordinatorRecord,
+    GroupRequestContext,
+    Outcome,
+    Reply,
+)
+from moldau.group_coordinator.records import group_metadata_tombstone
+from moldau.ids import new_uuid, uuid_to_str
+from moldau.protocol.messages.consumer_group_heartbeat import (
+    Assignment,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    TopicPartitions,
+)
+
+
+class Heartbeats:
+    """Methods that refuse raise ApiError."""
+
+    def __init__(self, upkeep: Upkeep) -> None:
+        self._upkeep = upkeep
+
+    def handle(
+        self,
+        token: int,
+        request: ConsumerGroupHeartbeatRequest,
+        context: GroupRequestContext,
+        classic_group: ClassicGroup | None,
+        now_ms: int,
+    ) -> Outcome:
+        check_heartbeat(request, context.api_version, self._upkeep.settings.assignors)
+        if request.member_epoch in (LEAVE_GROUP_EPOCH, LEAVE_GROUP_STATIC_EPOCH):
+            return self._leave(token, request, now_ms)
+        out = Outcome()
+        group = self._group(request, classic_group, now_ms, out)
+        max_size = self._upkeep.settings.max_size
+        check_not_full(group, request.member_id, request.instance_id, max_size)
+        member_id = request.member_id or uuid_to_str(new_uuid(self._upkeep.rng))
+        owned = _owned(request)
+        old = self._member(group, member_id, request, owned, out.records)
+        new = _updated(old, request, context)
+
+        update = self._upkeep.update(group, now_ms)
+        has_changed = update.update_member(old, new, self._upkeep.topics_version)
+        target_epoch, target = update.update_target(old, new)
+        moved = update.reconcile(new, target_epoch, target, owned, has_changed)
+        out.records += update.records
+        if moved is not new:
+            self._upkeep.follow_revocation(group.group_id, moved, now_ms)
+        self._upkeep.start_session(group.group_id, moved, now_ms)
+        out.replies.append(Reply(token, self._response(request, old, moved)))
+        return out
+
+    def _group(
+        self,
+        request: ConsumerGroupHeartbeatRequest,
+        classic_group: ClassicGroup | None,
+        now_ms: int,
+        out: Outcome,
+    ) -> ConsumerGroup:
+        """The group, if need be a new one or one made of a classic group."""
+        group_id = request.group_id
+        group = self._upkeep.groups.get(group_id)
+        if group is not None:
+            return group
+        if request.member_epoch != 0:
+            what = "not found" if classic_group is None else "not a consumer group"
+            message = f"Group {group_id} is {what}."
+            raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, message)
+        if classic_group is None:
+            return ConsumerGroup(group_id)
+        if classic_group.is_empty:
+            out.records.append(group_metadata_tombstone(group_id))
+            return ConsumerGroup(group_id)
+        upkeep = self._upkeep
+        check_upgrade(classic_group, upkeep.settings)
+        group, made = convert_from_classic(classic_group, upkeep.hashes, upkeep.image)
+        # Who waits for the classic group's next generation must join what it became.
+        classic_group.answer_all_waiting(ErrorCode.REBALANCE_IN_PROGRESS, out)
+        out.records += made
+        for member in group.members.values():
+            upkeep.start_session(group_id, member, now_ms)
+        return group
+
+    def _member(
+        self,
+        group: ConsumerGroup,
+        member_id: str,
+        request: ConsumerGroupHeartbeatRequest,
+        owned: Owned,
+        made: list[CoordinatorRecord],
+    ) -> ConsumerGroupMember:
+        is_joining = request.member_epoch == 0
+        instance_id = request.instance_id
+        if instance_id is None:
+            if is_joining:
+                member = group.members.get(member_id, ConsumerGroupMember(member_id))
+            else:
+                member = group.member(member_id)
+        elif is_joining:
+            return self._upkeep.new_or_returning_static(
+                group, member_id, instance_id, is_classic=False, made=made
+            )
+        else:
+            member = known_static_member(group, instance_id, member_id)
+        check_member_epoch(member, request.member_epoch, owned)
+        return member
+
+    def _response(
+        self,
+        request: ConsumerGroupHeartbeatRequest,
+        old: ConsumerGroupMember,
+        new: ConsumerGroupMember,
+    ) -> ConsumerGroupHeartbeatResponse:
+        """The assignment is in it if it changed, or if the member told all about itself."""
+        upkeep = self._upkeep
+        has_subscription = (
+            request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
+        )
+        is_full = (
+            request.rebalance_timeout_ms != -1
+            and has_subscription
+            and request.topic_partitions is not None
+        )
+        assignment = None
+        if request.member_epoch == 0 or is_full or old.assigned != new.assigned:
+            assignment = _assignment(new.assigned)
+        return ConsumerGroupHeartbeatResponse(
+            member_id=new.member_id,
+            member_epoch=new.member_epoch,
+            heartbeat_interval_ms=upkeep.settings.heartbeat_interval_ms(
+                request.group_id, upkeep.image
+            ),
+            assignment=assignment,
+        )
+
+    def _leave(self, token: int, request: ConsumerGroupHeartbeatRequest, now_ms: int) -> Outcome:
+        group = self._upkeep.group(request.group_id)
+        if request.instance_id is None:
+            member = group.member(request.member_id)
+        else:
+            member = known_static_member(group, request.instance_id, request.member_id)
+        response = ConsumerGroupHeartbeatResponse(
+            member_id=request.member_id, member_epoch=request.member_epoch
+        )
+        if request.member_epoch == LEAVE_GROUP_STATIC_EPOCH:
+            # Its session goes on: it keeps its partitions until that ends. Epochs of the
+            # assignment begin anew, so that its old self cannot commit any more.
+            away = member._replace(
+                member_epoch=LEAVE_GROUP_STATIC_EPOCH,
+                assigned={
+                    topic_id: dict.fromkeys(partitions, 0)
+                    for topic_id, partitions in member.assigned.items()
+                },
+                pending_revocation=NOTHING_ASSIGNED,
+            )
+            made = [records.current_record(group.group_id, away)]
+        else:
+            made = self._upkeep.remove_members(group, [member], now_ms)
+        return Outcome(made, [Reply(token, response)])
+
+
+def _updated(
+    member: ConsumerGroupMember,
+    request: ConsumerGroupHeartbeatRequest,
+    context: GroupRequestContext,
+) -> ConsumerGroupMember:
+    """What is null in a heartbeat has not changed."""
+    changes: dict[str, object] = {
+        "client_id": context.client_id,
+        "client_host": context.client_host,
+        "classic": None,
+    }
+    if request.instance_id is not None:
+        changes["instance_id"] = request.instance_id
+    if request.rack_id is not None:
+        changes["rack_id"] = request.rack_id
+    if request.rebalance_timeout_ms != -1:
+        changes["rebalance_timeout_ms"] = request.rebalance_timeout_ms
+    if request.server_assignor is not None:
+        changes["server_assignor"] = request.server_assignor
+    if request.subscribed_topic_names is not None:
+        changes["subscribed_topic_names"] = topic_names(request.subscribed_topic_names)
+    if request.subscribed_topic_regex is not None:
+        changes["subscribed_topic_regex"] = request.subscribed_topic_regex
+    return member._replace(**changes)  # type: ignore[arg-type]
+
+
+def _owned(request: ConsumerGroupHeartbeatRequest) -> Owned:
+    if request.topic_partitions is None:
+        return None
+    return [(topic.topic_id, topic.partitions) for topic in request.topic_partitions]
+
+
+def _assignment(assigned: Assigned) -> Assignment:
+    return Assignment(
+        topic_partitions=[
+            TopicPartitions(topic_id=topic_id, partitions=sorted(partitions))
+            for topic_id, partitions in sorted(assigned.items())
+        ]
+    )

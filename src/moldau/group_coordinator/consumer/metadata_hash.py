@@ -1,0 +1,88 @@
+"""One number for all that a group's assignment depends on outside the group (KIP-1101).
+
+It covers id, name, partition count and racks of every topic that the group is subscribed
+to and that exists, and is written next to the group's epoch. If it comes out different the
+group needs a new assignment; whether that happened while the coordinator was elsewhere
+does not matter.
+"""
+
+import struct
+from collections.abc import Iterable
+from typing import Final
+
+from moldau.group_coordinator.consumer.xxh3 import xxh3_64
+from moldau.metadata.image import MetadataImage, TopicImage
+
+# The version of the recipe.
+_MAGIC: Final = b"\x00"
+
+
+class MetadataHashes:
+    """Hashes of topics, kept as long as their image is the same."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[TopicImage, int]] = {}
+
+    def group_hash(self, topics: Iterable[str], image: MetadataImage) -> int:
+        """``topics`` in ascending order. 0 if none of them exists."""
+        parts: list[bytes] = []
+        for name in topics:
+            topic = image.topics_by_name.get(name)
+            if topic is not None:
+                parts.append(struct.pack("<Q", self._topic_hash(topic, image)))
+        if not parts:
+            return 0
+        return _signed(xxh3_64(b"".join(parts)))
+
+    def forget(self, name: str) -> None:
+        self._known.pop(name, None)
+
+    def clear(self) -> None:
+        self._known.clear()
+
+    def _topic_hash(self, topic: TopicImage, image: MetadataImage) -> int:
+        known = self._known.get(topic.name)
+        if known is not None and known[0] is topic:
+            return known[1]
+        value = topic_hash(topic, image)
+        self._known[topic.name] = (topic, value)
+        return value
+
+
+def topic_hash(topic: TopicImage, image: MetadataImage) -> int:
+    """Unsigned. Numbers are written as hash4j does: little-endian, strings as UTF-16."""
+    most, least = struct.unpack(">QQ", topic.id)
+    parts = [
+        _MAGIC,
+        struct.pack("<QQ", most, least),
+        _text(topic.name),
+        struct.pack("<i", len(topic.partitions)),
+    ]
+    for partition in range(len(topic.partitions)):
+        parts.append(struct.pack("<i", partition))
+        for rack in sorted(partition_racks(topic, partition, image)):
+            parts.append(struct.pack("<i", len(rack.encode("utf-16-le")) // 2))
+            parts.append(_text(rack))
+    return xxh3_64(b"".join(parts))
+
+
+def partition_racks(topic: TopicImage, partition: int, image: MetadataImage) -> list[str]:
+    """The racks of a partition's replicas, one per replica that has one."""
+    registration = topic.partitions.get(partition)
+    if registration is None:
+        return []
+    racks = []
+    for broker_id in registration.replicas:
+        broker = image.brokers.get(broker_id)
+        if broker is not None and broker.rack is not None:
+            racks.append(broker.rack)
+    return racks
+
+
+def _text(value: str) -> bytes:
+    encoded = value.encode("utf-16-le")
+    return encoded + struct.pack("<i", len(encoded) // 2)
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 64) if value >> 63 else value

@@ -1,0 +1,151 @@
+"""The next step of one member towards the target assignment (KIP-848).
+
+A member first gives up what is not meant for it any more, and stays at its epoch until its
+heartbeat shows that it has. Then it moves to the target's epoch and gets what is meant for
+it, except what somebody else still holds; that follows as the others let go.
+
+    STABLE ──────────► UNREVOKED_PARTITIONS (told to give up, has not yet)
+      ▲  ▲                      │
+      │  └──────────────────────┤
+      └──── UNRELEASED_PARTITIONS (at the target's epoch, others have not given up)
+"""
+
+from collections.abc import Mapping, Sequence
+
+from moldau.errors import ApiError, ErrorCode
+from moldau.group_coordinator.consumer.group import ConsumerGroup
+from moldau.group_coordinator.consumer.member import (
+    NOTHING_ASSIGNED,
+    STABLE,
+    UNKNOWN_STATE,
+    UNRELEASED_PARTITIONS,
+    UNREVOKED_PARTITIONS,
+    Assigned,
+    ConsumerGroupMember,
+    Target,
+)
+from moldau.group_coordinator.consumer.subscription import ResolvedRegex, subscribed_topics
+from moldau.metadata.image import MetadataImage
+
+# Topic id and partitions, as the member's heartbeat says; None if it said nothing.
+Owned = Sequence[tuple[bytes, Sequence[int]]] | None
+
+
+class Reconciliation:
+    """One member, the target it has to reach, and what it said it owns."""
+
+    def __init__(
+        self,
+        group: ConsumerGroup,
+        member: ConsumerGroupMember,
+        target_epoch: int,
+        target: Target,
+        resolved: Mapping[str, ResolvedRegex],
+        owned: Owned,
+        image: MetadataImage,
+    ) -> None:
+        self._group = group
+        self._member = member
+        self._target_epoch = target_epoch
+        self._target = target
+        self._resolved = resolved
+        self._owned = owned
+        self._image = image
+
+    def next_member(self, has_subscription_changed: bool) -> ConsumerGroupMember:
+        """The member one step further, or the member itself if it must wait.
+
+        Raises:
+            ApiError: FENCED_MEMBER_EPOCH if a newer version wrote a state we do not know.
+        """
+        member = self._member
+        if member.state == STABLE:
+            if member.member_epoch != self._target_epoch:
+                return self._next(member.member_epoch)
+            return self._without_unsubscribed() if has_subscription_changed else member
+        if member.state == UNREVOKED_PARTITIONS:
+            if self._owns_any(member.pending_revocation):
+                return self._without_unsubscribed() if has_subscription_changed else member
+            return self._next(member.member_epoch)
+        if member.state == UNRELEASED_PARTITIONS:
+            return self._next(member.member_epoch)
+        assert member.state == UNKNOWN_STATE
+        if self._owned is None or self._owned:
+            message = (
+                "The consumer group member is in a unknown state. "
+                "The member must abandon all its partitions and rejoin."
+            )
+            raise ApiError(ErrorCode.FENCED_MEMBER_EPOCH, message)
+        return self._next(self._target_epoch)
+
+    def _owns_any(self, partitions: Assigned) -> bool:
+        if self._owned is None:
+            return True
+        for topic_id, owned in self._owned:
+            asked = partitions.get(topic_id)
+            if asked is not None and any(partition in asked for partition in owned):
+                return True
+        return False
+
+    def _subscribed_ids(self) -> dict[bytes, None]:
+        topics = self._image.topics_by_name
+        found: dict[bytes, None] = {}
+        for name in subscribed_topics(self._member, self._resolved):
+            topic = topics.get(name)
+            if topic is not None:
+                found[topic.id] = None
+        return found
+
+    def _without_unsubscribed(self) -> ConsumerGroupMember:
+        """What the member does not want any more goes at once, before a new target."""
+        member = self._member
+        subscribed = self._subscribed_ids()
+        dropped = [topic_id for topic_id in member.assigned if topic_id not in subscribed]
+        if not dropped:
+            return member
+        kept = {
+            topic_id: partitions
+            for topic_id, partitions in member.assigned.items()
+            if topic_id in subscribed
+        }
+        revoked: dict[bytes, Mapping[int, int]] = dict(member.pending_revocation)
+        for topic_id in dropped:
+            revoked[topic_id] = {**revoked.get(topic_id, {}), **member.assigned[topic_id]}
+        if self._owns_any(revoked):
+            return member.moved_to(member.member_epoch, UNREVOKED_PARTITIONS, kept, revoked)
+        return member.moved_to(member.member_epoch, member.state, kept, member.pending_revocation)
+
+    def _next(self, epoch: int) -> ConsumerGroupMember:
+        member = self._member
+        subscribed = self._subscribed_ids()
+        kept: dict[bytes, dict[int, int]] = {}
+        revoked: dict[bytes, dict[int, int]] = {}
+        given: dict[bytes, dict[int, int]] = {}
+        is_waiting = False
+        for topic_id in {**self._target, **member.assigned}:
+            meant = self._target.get(topic_id, ()) if topic_id in subscribed else ()
+            has = member.assigned.get(topic_id, {})
+            meant_set = set(meant)
+            topic_kept = {p: since for p, since in has.items() if p in meant_set}
+            if topic_kept:
+                kept[topic_id] = topic_kept
+            if len(topic_kept) < len(has):
+                revoked[topic_id] = {p: since for p, since in has.items() if p not in meant_set}
+            # What it was asked to give up is held by the member itself, so it may keep it.
+            own = member.pending_revocation.get(topic_id, {})
+            topic_given: dict[int, int] = {}
+            for partition in meant:
+                if partition in topic_kept:
+                    continue
+                if partition not in own and self._group.is_held(topic_id, partition):
+                    is_waiting = True
+                else:
+                    topic_given[partition] = self._target_epoch
+            if topic_given:
+                given[topic_id] = topic_given
+        if revoked and self._owns_any(revoked):
+            return member.moved_to(epoch, UNREVOKED_PARTITIONS, kept, revoked)
+        for topic_id, partitions in given.items():
+            kept.setdefault(topic_id, {}).update(partitions)
+        state = UNRELEASED_PARTITIONS if is_waiting else STABLE
+        return member.moved_to(self._target_epoch, state, kept, NOTHING_ASSIGNED)

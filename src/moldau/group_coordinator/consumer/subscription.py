@@ -1,0 +1,116 @@
+"""Who in a group wants which topics: by name, or by a pattern the broker resolves.
+
+Patterns are RE2's, as KIP-848 says, and are matched on the whole topic name. RE2 takes time
+in proportion to the name, whatever the pattern: Python's own engine could be made to run
+for hours by a client. A resolved pattern is written to the log with the offset of
+the metadata image it was resolved on, so that a coordinator knows after a start which
+topics it has not seen yet.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, NamedTuple
+
+from moldau.errors import ApiError, ErrorCode
+from moldau.group_coordinator.consumer.member import ConsumerGroupMember
+from moldau.metadata.image import MetadataImage
+
+
+class ResolvedRegex(NamedTuple):
+    """The topics (sorted) that a pattern matched, when, and on which image."""
+
+    topics: tuple[str, ...]
+    version: int
+    timestamp_ms: int
+
+
+class Subscriptions(NamedTuple):
+    """What all members of a group are subscribed to."""
+
+    # Topic -> members that name it.
+    by_name: Mapping[str, int]
+    # Topic -> patterns (not members) that match it.
+    by_regex: Mapping[str, int]
+    # Pattern -> members that use it.
+    regexes: Mapping[str, int]
+    # Whether every member is subscribed to the same topics.
+    is_homogeneous: bool
+
+    @property
+    def topics(self) -> list[str]:
+        return sorted({**self.by_name, **self.by_regex})
+
+    def has_topic(self, topic: str) -> bool:
+        return topic in self.by_name or topic in self.by_regex
+
+
+NO_SUBSCRIPTIONS: Final = Subscriptions({}, {}, {}, True)
+
+
+def subscriptions_of(
+    members: Iterable[ConsumerGroupMember], resolved: Mapping[str, ResolvedRegex]
+) -> Subscriptions:
+    by_name: dict[str, int] = {}
+    by_regex: dict[str, int] = {}
+    regexes: dict[str, int] = {}
+    count = 0
+    for member in members:
+        count += 1
+        for topic in member.subscribed_topic_names:
+            by_name[topic] = by_name.get(topic, 0) + 1
+        regex = member.subscribed_topic_regex
+        if regex:
+            regexes[regex] = regexes.get(regex, 0) + 1
+    for regex in regexes:
+        found = resolved.get(regex)
+        for topic in () if found is None else found.topics:
+            by_regex[topic] = by_regex.get(topic, 0) + 1
+    if not regexes:
+        is_homogeneous = all(times == count for times in by_name.values())
+    else:
+        is_homogeneous = not by_name and len(regexes) == 1 and count in regexes.values()
+    return Subscriptions(by_name, by_regex, regexes, is_homogeneous)
+
+
+def subscribed_topics(
+    member: ConsumerGroupMember, resolved: Mapping[str, ResolvedRegex]
+) -> tuple[str, ...]:
+    """A pattern that is not resolved yet matches nothing."""
+    names = member.subscribed_topic_names
+    found = resolved.get(member.subscribed_topic_regex) if member.subscribed_topic_regex else None
+    if found is None:
+        return names
+    if not names:
+        return found.topics
+    return tuple(dict.fromkeys(names + found.topics))
+
+
+def compile_regex(regex: str) -> Callable[[str], object | None]:
+    """What tells whether a whole name matches. Raises ApiError INVALID_REGULAR_EXPRESSION."""
+    import re2  # few groups subscribe by pattern, and a broker's start need not wait for it
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        match: Callable[[str], object | None] = re2.compile(regex, options).fullmatch
+    except re2.error as error:
+        reason = error.args[0].decode() if isinstance(error.args[0], bytes) else str(error)
+        message = f"SubscribedTopicRegex `{regex}` is not a valid regular expression: {reason}."
+        raise ApiError(ErrorCode.INVALID_REGULAR_EXPRESSION, message) from None
+    return match
+
+
+def resolve_regexes(
+    regexes: Iterable[str], image: MetadataImage, now_ms: int
+) -> dict[str, ResolvedRegex]:
+    """Every pattern with the topics it matches now; a broken one matches nothing."""
+    names = sorted(image.topics_by_name)
+    resolved: dict[str, ResolvedRegex] = {}
+    for regex in regexes:
+        try:
+            match = compile_regex(regex)
+        except ApiError:
+            topics: tuple[str, ...] = ()
+        else:
+            topics = tuple(name for name in names if match(name) is not None)
+        resolved[regex] = ResolvedRegex(topics, image.offset, now_ms)
+    return resolved

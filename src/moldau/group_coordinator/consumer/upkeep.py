@@ -1,0 +1,194 @@
+"""What every request to consumer groups needs: the groups, their timers, and the way out.
+
+Timers are only ever set and checked here. One that fires for a member or group that is not
+there any more means nothing: it was left behind by something else that went first.
+"""
+
+import random
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from moldau.config.broker import BrokerConfig
+from moldau.errors import ApiError, ErrorCode
+from moldau.group_coordinator.consumer import consumer_records as records
+from moldau.group_coordinator.consumer.group import ConsumerGroup
+from moldau.group_coordinator.consumer.group_update import GroupUpdate
+from moldau.group_coordinator.consumer.member import UNREVOKED_PARTITIONS, ConsumerGroupMember
+from moldau.group_coordinator.consumer.metadata_hash import MetadataHashes
+from moldau.group_coordinator.consumer.migration import convert_to_classic, may_downgrade
+from moldau.group_coordinator.consumer.settings import GroupSettings
+from moldau.group_coordinator.consumer.subscription import subscriptions_of
+from moldau.group_coordinator.consumer.validation import check_instance_is_released
+from moldau.group_coordinator.outcome import CoordinatorRecord, Outcome
+from moldau.group_coordinator.timers import JOIN, SESSION, SYNC, Timers
+from moldau.metadata.image import EMPTY_IMAGE, MetadataImage
+
+_REBALANCE: Final = "rebalance"
+
+
+class Upkeep:
+    """State that the handlers of one shard share."""
+
+    def __init__(self, config: BrokerConfig, rng: random.Random) -> None:
+        self.groups: dict[str, ConsumerGroup] = {}
+        self.settings = GroupSettings(config)
+        self.hashes = MetadataHashes()
+        self.rng = rng
+        self.image: MetadataImage = EMPTY_IMAGE
+        # The image that brought the last new topic, for patterns.
+        self.topics_version = -1
+        # Groups that have become classic: why they rebalance, "" if they need not.
+        self.downgraded: dict[str, str] = {}
+        self._timers = Timers()
+        # The epoch that a member must leave before its rebalance timer fires.
+        self._rebalance_epochs: dict[tuple[str, str], int] = {}
+
+    def group(self, group_id: str) -> ConsumerGroup:
+        """Raises ApiError GROUP_ID_NOT_FOUND."""
+        group = self.groups.get(group_id)
+        if group is None:
+            raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+        return group
+
+    def update(self, group: ConsumerGroup, now_ms: int) -> GroupUpdate:
+        return GroupUpdate(group, self.settings, self.hashes, self.image, now_ms)
+
+    # Timers
+
+    def start_session(self, group_id: str, member: ConsumerGroupMember, now_ms: int) -> None:
+        if member.classic is not None:
+            timeout_ms = member.classic.session_timeout_ms
+        else:
+            timeout_ms = self.settings.session_timeout_ms(group_id, self.image)
+        self._timers.schedule((SESSION, group_id, member.member_id), now_ms + timeout_ms)
+
+    def follow_revocation(self, group_id: str, member: ConsumerGroupMember, now_ms: int) -> None:
+        """A member that has been told to give partitions up has its rebalance time-out for it."""
+        key = (group_id, member.member_id)
+        if member.state == UNREVOKED_PARTITIONS:
+            self._rebalance_epochs[key] = member.member_epoch
+            deadline_ms = now_ms + member.rebalance_timeout_ms
+            self._timers.schedule((_REBALANCE, *key), deadline_ms)
+        else:
+            self._rebalance_epochs.pop(key, None)
+            self._timers.cancel((_REBALANCE, *key))
+
+    def expect_join(self, group_id: str, member: ConsumerGroupMember, now_ms: int) -> None:
+        """A classic member was told to join again; telling it twice gives it no more time."""
+        key = (JOIN, group_id, member.member_id)
+        if key not in self._timers:
+            self._timers.schedule(key, now_ms + member.rebalance_timeout_ms)
+
+    def joined(self, group_id: str, member_id: str, now_ms: int, timeout_ms: int) -> None:
+        """A classic member has joined; now it has to sync."""
+        self._timers.cancel((JOIN, group_id, member_id))
+        self._timers.schedule((SYNC, group_id, member_id), now_ms + timeout_ms)
+
+    def synced(self, group_id: str, member_id: str) -> None:
+        self._timers.cancel((SYNC, group_id, member_id))
+
+    def stop_timers(self, group_id: str, member_id: str) -> None:
+        for kind in (SESSION, _REBALANCE, JOIN, SYNC):
+            self._timers.cancel((kind, group_id, member_id))
+        self._rebalance_epochs.pop((group_id, member_id), None)
+
+    def next_deadline_ms(self) -> int | None:
+        return 0 if self.downgraded else self._timers.next_deadline_ms()
+
+    def expire(self, now_ms: int) -> Outcome:
+        """Remove members whose time is over; those of one group together, in one epoch."""
+        late: dict[str, dict[str, ConsumerGroupMember]] = {}
+        while (key := self._timers.pop_due(now_ms)) is not None:
+            kind, group_id, member_id = key
+            group = self.groups.get(group_id)
+            member = None if group is None else group.members.get(member_id)
+            if member is None:
+                continue
+            if kind == _REBALANCE:
+                epoch = self._rebalance_epochs.pop((group_id, member_id), None)
+                if epoch != member.member_epoch:
+                    continue
+            late.setdefault(group_id, {})[member_id] = member
+        out = Outcome()
+        for group_id, members in late.items():
+            out.records += self.remove_members(
+                self.groups[group_id], list(members.values()), now_ms
+            )
+        return out
+
+    # Members come and go
+
+    def remove_members(
+        self, group: ConsumerGroup, members: Sequence[ConsumerGroupMember], now_ms: int
+    ) -> list[CoordinatorRecord]:
+        """Take members out. If only classic ones are left, the group becomes classic."""
+        if not members:
+            return []
+        if may_downgrade(group, members, self.settings):
+            made = convert_to_classic(group, members, None, self.image, now_ms)
+            reason = (
+                f"Downgrade group {group.group_id} from consumer to classic for member leaving."
+            )
+            self.downgrade(group, reason)
+            return made
+        made = []
+        for member in members:
+            made += records.removed_member(group.group_id, member.member_id)
+            self.stop_timers(group.group_id, member.member_id)
+        gone = {member.member_id: None for member in members}
+        left = [member for name, member in group.members.items() if name not in gone]
+        subscriptions = subscriptions_of(left, group.resolved)
+        for regex in group.subscriptions.regexes:
+            if regex not in subscriptions.regexes:
+                made.append(records.regex_tombstone(group.group_id, regex))
+        metadata_hash = self.hashes.group_hash(subscriptions.topics, self.image)
+        made.append(records.group_record(group.group_id, group.group_epoch + 1, metadata_hash))
+        return made
+
+    def downgrade(self, group: ConsumerGroup, reason: str) -> None:
+        """Note that the group is a classic one once the records are replayed."""
+        self.downgraded[group.group_id] = reason
+        for member_id in group.members:
+            self.stop_timers(group.group_id, member_id)
+
+    def new_or_returning_static(
+        self,
+        group: ConsumerGroup,
+        member_id: str,
+        instance_id: str,
+        is_classic: bool,
+        made: list[CoordinatorRecord],
+    ) -> ConsumerGroupMember:
+        """A static member that joins; if the instance is known it takes over everything.
+
+        Raises:
+            ApiError: UNRELEASED_INSTANCE_ID.
+        """
+        existing = group.static_member(instance_id)
+        if existing is None:
+            return group.members.get(member_id, ConsumerGroupMember(member_id))
+        if not is_classic and not existing.uses_classic_protocol:
+            check_instance_is_released(existing, member_id)
+        member = existing._replace(member_id=member_id, member_epoch=0, previous_member_epoch=0)
+        group_id = group.group_id
+        made += records.removed_member(group_id, existing.member_id)
+        made.append(records.member_record(group_id, member))
+        target = group.targets.get(existing.member_id, {})
+        made.append(records.target_record(group_id, member_id, target))
+        made.append(records.current_record(group_id, member))
+        return member
+
+    def start_all_timers(self, now_ms: int) -> None:
+        """After loading, every member has a whole session to show up."""
+        for group_id, group in self.groups.items():
+            for member in group.members.values():
+                self.start_session(group_id, member, now_ms)
+                if member.state == UNREVOKED_PARTITIONS and not member.uses_classic_protocol:
+                    self.follow_revocation(group_id, member, now_ms)
+
+    def refresh_metadata_of(self, topics: Iterable[str]) -> None:
+        """Groups that are subscribed to one of these look at it with the next heartbeat."""
+        names = list(topics)
+        for group in self.groups.values():
+            if any(group.subscriptions.has_topic(name) for name in names):
+                group.metadata_fresh_until_ms = 0

@@ -1,0 +1,45 @@
+"""Which committed offsets have outlived ``offsets.retention.minutes`` (KIP-211).
+
+An offset is kept as long as somebody may need it. A group with members needs the offsets
+of the topics it subscribes to. When the last member has gone, the clock of all offsets
+starts at that moment. A group that never had members (it only stores offsets) and topics
+that a live group no longer reads count from the last commit.
+"""
+
+from moldau.group_coordinator.classic_group import NO_TIMESTAMP, ClassicGroup, ClassicState
+from moldau.protocol.records.group_coordinator import OffsetCommitValue
+
+
+class Expiry:
+    """Whether an offset of one group has expired by ``now_ms``."""
+
+    __slots__ = ("_base_timestamp_ms", "_now_ms", "_retention_ms")
+
+    def __init__(
+        self, now_ms: int, retention_ms: int, base_timestamp_ms: int = NO_TIMESTAMP
+    ) -> None:
+        self._now_ms = now_ms
+        self._retention_ms = retention_ms
+        # When all offsets of the group began to age, if it is not each one's commit.
+        self._base_timestamp_ms = base_timestamp_ms
+
+    def has_expired(self, offset: OffsetCommitValue) -> bool:
+        if offset.expire_timestamp != -1:
+            # An old client said how long it wants this one to be kept.
+            return self._now_ms >= offset.expire_timestamp
+        base_ms = self._base_timestamp_ms
+        if base_ms == NO_TIMESTAMP:
+            base_ms = offset.commit_timestamp
+        return self._now_ms - base_ms >= self._retention_ms
+
+
+def expiry_of_classic(group: ClassicGroup, now_ms: int, retention_ms: int) -> Expiry | None:
+    """None: nothing of this group expires now."""
+    if group.protocol_type is None:
+        return Expiry(now_ms, retention_ms)
+    if group.is_empty:
+        return Expiry(now_ms, retention_ms, group.state_timestamp_ms)
+    is_stable = group.state is ClassicState.STABLE
+    if group.uses_consumer_protocol and group.subscribed_topics is not None and is_stable:
+        return Expiry(now_ms, retention_ms)
+    return None

@@ -1,0 +1,92 @@
+"""What the group coordinator says: records to append, and replies to send once they are committed.
+
+A request comes with a token, a number that means nothing here. Its reply may be in the
+outcome of the same call, or in the outcome of a later one (a join waits for the other
+members, a sync for the leader's assignment): then the token says whose reply it is.
+
+Replies follow the records that were written before them: an outcome without records is
+sent only when everything this shard has written so far is committed, because its replies
+may tell of it.
+"""
+
+from typing import NamedTuple
+
+from moldau.protocol.message import Message, Struct
+
+
+class GroupRequestContext(NamedTuple):
+    """What a request says besides its body. Kafka shows hosts with a slash in front."""
+
+    api_version: int
+    client_id: str
+    client_host: str
+
+
+class CoordinatorRecord:
+    """A record of ``__consumer_offsets``: a key, and a value or None to delete it.
+
+    ``records.encode_record`` knows the version in which each value is written.
+    """
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, key: Message, value: Message | None) -> None:
+        self.key = key
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, CoordinatorRecord):
+            return NotImplemented
+        return self.key == other.key and self.value == other.value
+
+    def __hash__(self) -> int:
+        raise TypeError("a CoordinatorRecord is mutable")
+
+    def __repr__(self) -> str:
+        return f"CoordinatorRecord({self.key!r}, {self.value!r})"
+
+
+class Reply(NamedTuple):
+    """The answer to the request that came with ``token``."""
+
+    token: int
+    response: Struct
+
+
+class Outcome:
+    """Records to append and replay in order, and replies to send when they are committed."""
+
+    __slots__ = ("records", "replies")
+
+    def __init__(
+        self,
+        records: list[CoordinatorRecord] | None = None,
+        replies: list[Reply] | None = None,
+    ) -> None:
+        self.records: list[CoordinatorRecord] = [] if records is None else records
+        self.replies: list[Reply] = [] if replies is None else replies
+
+    @classmethod
+    def reply(cls, token: int, response: Struct) -> "Outcome":
+        """An answer that changes nothing that is written down."""
+        return cls([], [Reply(token, response)])
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.records and not self.replies
+
+    def add(self, other: "Outcome") -> None:
+        """Append what ``other`` wants to be done after this."""
+        self.records.extend(other.records)
+        self.replies.extend(other.replies)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Outcome):
+            return NotImplemented
+        return self.records == other.records and self.replies == other.replies
+
+    def __hash__(self) -> int:
+        raise TypeError("an Outcome is mutable")
+
+    def __repr__(self) -> str:
+        return f"Outcome({self.records!r}, {self.replies!r})"

@@ -1,0 +1,155 @@
+"""Reading ``__consumer_offsets`` back: what other brokers may have left there."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from moldau.clock import ManualClock
+from moldau.errors import ErrorCode
+from moldau.group_coordinator.records import (
+    encode_record,
+    offset_commit_record,
+    offset_tombstone,
+)
+from moldau.ids import OFFSETS_TOPIC
+from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest
+from moldau.record.control import ControlType, end_txn_batch
+from moldau.record.records import BatchBuilder
+from moldau.storage.producer_state import AppendOrigin
+from moldau.storage.simulated_disk import SimulatedDisk
+from tests.broker.grouping import fetch_request
+from tests.broker.simulated import SimulatedBroker
+
+NOW_MS = 1_700_000_000_000
+Append = Callable[[bytes], Any]
+
+
+def offsets_batch(offsets: dict[str, int | None], **fields: Any) -> bytes:
+    """Commits of group ``g`` for partition 0 of the topics; None takes one back."""
+    batch = BatchBuilder(**fields)
+    for topic, offset in offsets.items():
+        record = offset_tombstone("g", topic, 0)
+        if offset is not None:
+            record = offset_commit_record(
+                "g",
+                topic,
+                0,
+                offset=offset,
+                leader_epoch=-1,
+                metadata="",
+                commit_timestamp_ms=NOW_MS,
+            )
+        batch.append(NOW_MS, *encode_record(record))
+    return batch.build()
+
+
+def transaction(producer_id: int, offsets: dict[str, int | None]) -> bytes:
+    return offsets_batch(
+        offsets,
+        producer_id=producer_id,
+        producer_epoch=0,
+        base_sequence=0,
+        is_transactional=True,
+    )
+
+
+def marker(producer_id: int, kind: ControlType) -> bytes:
+    return end_txn_batch(kind, 0, producer_id, 0, NOW_MS)
+
+
+def loaded_from(write: Callable[[Append], None], *, stable: bool = False) -> Any:
+    """What a broker tells of group ``g`` after reading the log that ``write`` made."""
+
+    async def scenario() -> Any:
+        disk, clock = SimulatedDisk(seed=1), ManualClock(NOW_MS)
+        first = SimulatedBroker(disk, clock)
+        await first.node.start()
+        await first.send(FindCoordinatorRequest(coordinator_keys=["g"]), 6)
+        broker = first.node.broker
+        partition = broker.replicas.partition(OFFSETS_TOPIC, broker.groups.partition_for("g"))
+        write(lambda data: partition.append(data, -1, NOW_MS, AppendOrigin.COORDINATOR))
+        await first.node.stop()
+
+        second = SimulatedBroker(disk, clock)
+        await second.node.start()
+        loading = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        request = fetch_request("g", "a", [0])
+        if not stable:
+            request.groups[0].topics = None
+        request.require_stable = stable
+        group: Any = None
+        while group is None or group.error_code == loading:
+            await asyncio.sleep(0)
+            (group,) = (await second.send(request, 9)).groups
+        await second.node.stop()
+        return group
+
+    return asyncio.run(scenario())
+
+
+def offsets_of(group: Any) -> dict[str, int]:
+    assert group.error_code == 0, ErrorCode(group.error_code).name
+    return {topic.name: topic.partitions[0].committed_offset for topic in group.topics}
+
+
+def test_the_last_commit_counts() -> None:
+    def write(append: Append) -> None:
+        for number in range(2000):
+            append(offsets_batch({"a": number, "b": 2 * number}))
+
+    assert offsets_of(loaded_from(write)) == {"a": 1999, "b": 3998}
+
+
+def test_what_was_taken_back_is_gone_unless_it_came_again() -> None:
+    def write(append: Append) -> None:
+        append(offsets_batch({"a": 1, "b": 2}))
+        append(offsets_batch({"a": None, "b": None}))
+        append(offsets_batch({"b": 3}))
+
+    assert offsets_of(loaded_from(write)) == {"b": 3}
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"), [(ControlType.COMMIT, {"a": 5}), (ControlType.ABORT, {"a": 1})]
+)
+def test_offsets_of_a_transaction_count_if_it_was_committed(
+    kind: ControlType, expected: dict[str, int]
+) -> None:
+    def write(append: Append) -> None:
+        append(offsets_batch({"a": 1}))
+        append(transaction(7, {"a": 5}))
+        append(marker(7, kind))
+
+    assert offsets_of(loaded_from(write)) == expected
+
+
+def test_an_open_transaction_makes_an_offset_unstable() -> None:
+    def write(append: Append) -> None:
+        append(offsets_batch({"a": 1}))
+        append(transaction(7, {"a": 5}))
+
+    assert offsets_of(loaded_from(write)) == {"a": 1}
+    group = loaded_from(write, stable=True)
+    assert group.topics[0].partitions[0].error_code == ErrorCode.UNSTABLE_OFFSET_COMMIT
+
+
+def test_records_of_the_future_are_passed_over() -> None:
+    def write(append: Append) -> None:
+        batch = BatchBuilder()
+        batch.append(NOW_MS, b"\x7f\x00something", b"\x00\x00else")
+        batch.append(NOW_MS, b"", b"no type")
+        append(batch.build())
+        append(offsets_batch({"a": 1}))
+
+    assert offsets_of(loaded_from(write)) == {"a": 1}
+
+
+def test_a_log_that_makes_no_sense_has_no_coordinator_and_disturbs_no_other() -> None:
+    def write(append: Append) -> None:
+        batch = BatchBuilder()
+        batch.append(NOW_MS, b"\x00\x02\x7fnonsense", b"\x00\x00else")
+        append(batch.build())
+
+    assert loaded_from(write).error_code == ErrorCode.NOT_COORDINATOR

@@ -1,0 +1,81 @@
+"""A topic that a group reads: what was written, what was read, what was committed."""
+
+# confluent-kafka marks itself as typed, but not all of what it exports is.
+# mypy: disable-error-code="attr-defined, no-untyped-call"
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tests.compat.clients.members import Member, wait_for
+
+PATIENCE_S = 30.0
+
+
+class GroupTopic:
+    """Written to in bursts while a group reads it."""
+
+    def __init__(self, bootstrap: str, topic: str, partitions: int) -> None:
+        self.name = topic
+        self.partitions = partitions
+        self.written: set[tuple[int, int]] = set()
+        self._settings: dict[str, Any] = {"bootstrap.servers": bootstrap, "log_level": 2}
+        self.admin = AdminClient(self._settings)
+        self._producer = Producer({**self._settings, "enable.idempotence": True})
+        self.admin.create_topics([NewTopic(topic, partitions)])[topic].result(PATIENCE_S)
+
+    def write(self, count: int) -> None:
+        """As many records into each partition."""
+
+        def delivered(error: Any, message: Any) -> None:
+            assert error is None, error
+            self.written.add((message.partition(), message.offset()))
+
+        for number in range(count):
+            for partition in range(self.partitions):
+                value = f"record {number}"
+                self._producer.produce(self.name, value, partition=partition, on_delivery=delivered)
+        assert self._producer.flush(PATIENCE_S) == 0
+
+    def committed(self, group: str) -> dict[int, int]:
+        """By partition; asked of a client of its own, which knows of no broker that is gone."""
+        admin = AdminClient(self._settings)
+        wanted = [ConsumerGroupTopicPartitions(group)]
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            asked = admin.list_consumer_group_offsets(wanted, request_timeout=5.0)
+            try:
+                found = asked[group].result(PATIENCE_S)
+                break
+            except KafkaException:
+                # A broker that has just started may still be loading the group.
+                if time.monotonic() > deadline:
+                    raise
+        return {
+            each.partition: each.offset
+            for each in found.topic_partitions
+            if each.topic == self.name and each.offset >= 0
+        }
+
+    @property
+    def ends(self) -> dict[int, int]:
+        return {
+            partition: max((o + 1 for p, o in self.written if p == partition), default=0)
+            for partition in range(self.partitions)
+        }
+
+    def wait_until_read(self, members: Iterable[Member]) -> None:
+        """Until every record was read by somebody."""
+        everybody = list(members)
+        wait_for(lambda: not self.unread(everybody), lambda: (self.unread(everybody), *everybody))
+
+    def unread(self, members: Sequence[Member]) -> set[tuple[int, int]]:
+        return self.written - {record for member in members for record in list(member.records)}
+
+
+def assert_read_once(members: Iterable[Member]) -> None:
+    """Nobody was given a record twice while a partition was its own."""
+    assert {str(member): member.repeated for member in members if member.repeated} == {}

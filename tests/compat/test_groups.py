@@ -1,0 +1,226 @@
+"""Consumer groups of every client: members come, leave, die and sleep, and nothing is left out."""
+
+import pytest
+from tools.brokers import Broker
+
+from tests.compat.clients.members import (
+    BROKER_SETTINGS,
+    Kind,
+    Member,
+    MemberFactory,
+    wait_for,
+    wait_until_shared,
+)
+from tests.compat.clients.programs import UnavailableError
+from tests.compat.group_reading import GroupTopic, assert_read_once
+
+PARTITIONS = 6
+KINDS = [
+    Kind("confluent-kafka"),
+    Kind("confluent-kafka", "classic", "cooperative"),
+    Kind("confluent-kafka", "consumer"),
+    Kind("java"),
+    Kind("java", "consumer"),
+    Kind("franz-go"),
+    Kind("franz-go", "consumer"),
+    Kind("sarama"),
+    Kind("kafkajs"),
+    Kind("aiokafka"),
+]
+
+
+@pytest.fixture
+def reading(group_broker: Broker, topic: str) -> GroupTopic:
+    return GroupTopic(group_broker.bootstrap, topic, PARTITIONS)
+
+
+def start(
+    members: MemberFactory, kind: Kind, broker: Broker, reading: GroupTopic, count: int = 1
+) -> list[Member]:
+    try:
+        return [
+            members.start(kind, broker.bootstrap, group_of(reading), reading.name)
+            for _ in range(count)
+        ]
+    except UnavailableError as reason:
+        pytest.skip(f"{kind.library}: {reason}")
+
+
+def group_of(reading: GroupTopic) -> str:
+    return f"group-of-{reading.name}"
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_members_leave_die_and_sleep_and_every_record_is_read(
+    kind: Kind, group_broker: Broker, members: MemberFactory, reading: GroupTopic
+) -> None:
+    reading.write(10)
+    everybody = start(members, kind, group_broker, reading, count=4)
+    leaver, victim, sleeper, survivor = everybody
+    wait_until_shared(everybody, PARTITIONS)
+    reading.write(10)
+
+    leaver.leave()
+    wait_until_shared([victim, sleeper, survivor], PARTITIONS)
+    reading.write(10)
+
+    victim.kill()
+    sleeper.pause()
+    reading.write(10)
+    wait_until_shared([survivor], PARTITIONS)
+    reading.wait_until_read(everybody)
+
+    sleeper.resume()
+    wait_until_shared([sleeper, survivor], PARTITIONS)
+    reading.write(10)
+    reading.wait_until_read(everybody)
+
+    for member in (sleeper, survivor):
+        member.leave()
+    assert_read_once(everybody)
+    assert reading.committed(group_of(reading)) == reading.ends
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_ten_members_share_twenty_partitions(
+    protocol: str, group_broker: Broker, members: MemberFactory, topic: str
+) -> None:
+    reading = GroupTopic(group_broker.bootstrap, topic, 20)
+    reading.write(5)
+    kind = Kind("confluent-kafka", protocol)
+    everybody = start(members, kind, group_broker, reading, count=10)
+    wait_until_shared(everybody, 20)
+    wait_for(
+        lambda: {len(member.assigned) for member in everybody} == {2},
+        lambda: [str(member) for member in everybody],
+    )
+    first, *others = everybody
+    first.leave()
+    reading.write(5)
+    wait_until_shared(others, 20)
+    reading.wait_until_read(everybody)
+    for member in others:
+        member.close_stdin()
+    for member in others:
+        member.wait()
+    assert_read_once(everybody)
+    assert reading.committed(group_of(reading)) == reading.ends
+
+
+@pytest.mark.parametrize("kind", [Kind("confluent-kafka"), Kind("java", "consumer")], ids=str)
+def test_a_static_member_that_restarts_quickly_finds_its_partitions_as_they_were(
+    kind: Kind, group_broker: Broker, members: MemberFactory, reading: GroupTopic
+) -> None:
+    def member(instance: str) -> Member:
+        where = (group_broker.bootstrap, group_of(reading), reading.name)
+        try:
+            return members.start(kind, *where, instance=instance, session_ms=20_000)
+        except UnavailableError as reason:
+            pytest.skip(f"{kind.library}: {reason}")
+
+    reading.write(5)
+    one, other = member("one"), member("other")
+    wait_until_shared([one, other], PARTITIONS)
+    reading.wait_until_read([one, other])
+    owned, others, seen = one.assigned, other.assigned, len(other.records)
+    one.leave()
+    again = member("one")
+    wait_for(lambda: again.assigned == owned, lambda: f"{again} was {sorted(owned)}")
+    assert other.assigned == others
+    reading.write(5)
+    reading.wait_until_read([one, other, again])
+    assert_read_once([one, other, again])
+    assert {partition for partition, _ in other.records[seen:]} == others
+
+
+def test_members_of_many_libraries_share_a_group_while_the_broker_is_killed(
+    broker_kind: type[Broker], group_broker: Broker, members: MemberFactory, topic: str
+) -> None:
+    """kill -9 in the middle, twice; commits hold, and what comes later is read as well."""
+    broker = broker_kind(group_broker.directory.parent / f"killed-{topic}", BROKER_SETTINGS)
+    with broker:
+        reading = GroupTopic(broker.bootstrap, topic, PARTITIONS)
+        group = group_of(reading)
+        reading.write(20)
+        everybody = []
+        for library in ("confluent-kafka", "java", "franz-go", "sarama", "aiokafka"):
+            try:
+                where = (broker.bootstrap, group, topic)
+                everybody.append(members.start(Kind(library), *where, assignor="range"))
+            except UnavailableError:
+                continue
+        wait_until_shared(everybody, PARTITIONS)
+        reading.wait_until_read(everybody)
+        for _ in range(2):
+            before = reading.committed(group)
+            broker.kill()
+            broker.start()
+            after = reading.committed(group)
+            assert {p: o for p, o in before.items() if after.get(p, -1) < o} == {}
+            reading.write(20)
+            reading.wait_until_read(everybody)
+        wait_until_shared(everybody, PARTITIONS)
+        for member in everybody:
+            member.leave()
+        assert_read_once(everybody)
+        assert reading.committed(group) == reading.ends
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_group_goes_on_after_the_broker_was_killed_with_nobody_noticing(
+    protocol: str,
+    broker_kind: type[Broker],
+    group_broker: Broker,
+    members: MemberFactory,
+    topic: str,
+) -> None:
+    """A broker that is back within the session knows its members, and need not share out anew."""
+    broker = broker_kind(group_broker.directory.parent / f"quick-{topic}", BROKER_SETTINGS)
+    with broker:
+        reading = GroupTopic(broker.bootstrap, topic, PARTITIONS)
+        reading.write(5)
+        everybody = start(members, Kind("confluent-kafka", protocol), broker, reading, count=3)
+        wait_until_shared(everybody, PARTITIONS)
+        reading.wait_until_read(everybody)
+        broker.kill()
+        broker.start()
+        reading.write(5)
+        reading.wait_until_read(everybody)
+        wait_until_shared(everybody, PARTITIONS)
+        for member in everybody:
+            member.leave()
+        assert_read_once(everybody)
+        assert reading.committed(group_of(reading)) == reading.ends
+
+
+def test_a_group_moves_to_the_new_protocol_and_back_without_losing_a_record(
+    group_broker: Broker, members: MemberFactory, reading: GroupTopic
+) -> None:
+    classic, consumer = Kind("java"), Kind("java", "consumer")
+    reading.write(10)
+    old = start(members, classic, group_broker, reading, count=2)
+    wait_until_shared(old, PARTITIONS)
+    assert group_type(reading) == "CLASSIC"
+
+    new = start(members, consumer, group_broker, reading)
+    wait_until_shared([*old, *new], PARTITIONS)
+    assert group_type(reading) == "CONSUMER"
+    reading.write(10)
+    old[0].leave()
+    wait_until_shared([old[1], *new], PARTITIONS)
+    reading.write(10)
+    reading.wait_until_read([*old, *new])
+
+    new[0].leave()
+    wait_until_shared([old[1]], PARTITIONS)
+    assert group_type(reading) == "CLASSIC"
+    reading.write(10)
+    reading.wait_until_read([*old, *new])
+    old[1].leave()
+    assert_read_once([*old, *new])
+    assert reading.committed(group_of(reading)) == reading.ends
+
+
+def group_type(reading: GroupTopic) -> str:
+    listed = reading.admin.list_consumer_groups().result(30).valid
+    return next(str(each.type.name) for each in listed if each.group_id == group_of(reading))

@@ -1,0 +1,438 @@
+"""A group that moves from the classic protocol to the new one, and back, while it is read."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from moldau.errors import ErrorCode
+from moldau.group_coordinator.classic_group import ClassicState
+from moldau.group_coordinator.consumer.consumer_protocol import (
+    assigned_target,
+    decode_assignment,
+)
+from moldau.protocol.message import Struct
+from moldau.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from moldau.protocol.messages.join_group import (
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    JoinGroupResponse,
+)
+from moldau.protocol.messages.leave_group import (
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberIdentity,
+)
+from moldau.protocol.messages.sync_group import (
+    SyncGroupRequest,
+    SyncGroupRequestAssignment,
+    SyncGroupResponse,
+)
+from moldau.protocol.records.client_data import (
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
+    TopicPartition,
+)
+from tests.group_coordinator.consumer.cluster import (
+    GROUP,
+    Cluster,
+    Consumer,
+    topic_id,
+)
+
+Partitions = dict[str, list[int]]
+
+
+def _topics(partitions: Partitions) -> list[TopicPartition]:
+    return [TopicPartition(topic=name, partitions=numbers) for name, numbers in partitions.items()]
+
+
+def assignment(partitions: Partitions, user_data: bytes | None = None) -> bytes:
+    body = ConsumerProtocolAssignment(assigned_partitions=_topics(partitions), user_data=user_data)
+    return (1).to_bytes(2, "big") + body.encode(1)
+
+
+class ClassicConsumer:
+    """A cooperative consumer of the classic protocol; it assigns what it is given to assign."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        topics: Sequence[str] = ("foo",),
+        instance_id: str | None = None,
+        protocol_type: str = "consumer",
+    ) -> None:
+        self.cluster = cluster
+        self.topics = topics
+        self.instance_id = instance_id
+        self.protocol_type = protocol_type
+        self.member_id = ""
+        self.generation = -1
+        self.owned: Partitions = {}
+        self.error = 0
+        self.pending = 0
+        self.is_leader = False
+
+    def send_join(self) -> None:
+        subscription = ConsumerProtocolSubscription(
+            topics=list(self.topics), owned_partitions=_topics(self.owned)
+        )
+        metadata = (1).to_bytes(2, "big") + subscription.encode(1)
+        request = JoinGroupRequest(
+            group_id=GROUP,
+            session_timeout_ms=45_000,
+            rebalance_timeout_ms=30_000,
+            member_id=self.member_id,
+            group_instance_id=self.instance_id,
+            protocol_type=self.protocol_type,
+            protocols=[JoinGroupRequestProtocol(name="cooperative-sticky", metadata=metadata)],
+        )
+        self.pending = self.cluster.token()
+        self.cluster.take(
+            self.cluster.shard.handle_join_group(
+                self.pending, request, self.cluster.context(9), self.cluster.now_ms
+            )
+        )
+        response = self.cluster.answers.get(self.pending)
+        if isinstance(response, JoinGroupResponse) and (
+            response.error_code == ErrorCode.MEMBER_ID_REQUIRED
+        ):
+            self.member_id = response.member_id
+            self.send_join()
+
+    def joined(self) -> None:
+        response = self.cluster.answers.pop(self.pending)
+        assert isinstance(response, JoinGroupResponse)
+        response.encode(9)
+        self.error = response.error_code
+        if not self.error:
+            self.member_id = response.member_id
+            self.generation = response.generation_id
+            self.is_leader = response.leader == response.member_id
+
+    def sync(self, plan: dict[str, Partitions] | None = None) -> None:
+        request = SyncGroupRequest(
+            group_id=GROUP,
+            generation_id=self.generation,
+            member_id=self.member_id,
+            group_instance_id=self.instance_id,
+            protocol_type=self.protocol_type,
+            protocol_name="cooperative-sticky",
+            assignments=[
+                SyncGroupRequestAssignment(member_id=name, assignment=assignment(partitions))
+                for name, partitions in (plan or {}).items()
+            ],
+        )
+        self.pending = self.cluster.token()
+        self.cluster.take(
+            self.cluster.shard.handle_sync_group(
+                self.pending, request, self.cluster.context(5), self.cluster.now_ms
+            )
+        )
+
+    def synced(self) -> None:
+        response = self.cluster.answers.pop(self.pending)
+        assert isinstance(response, SyncGroupResponse)
+        self.error = response.error_code
+        if not self.error:
+            target = assigned_target(decode_assignment(response.assignment), self.cluster.image)
+            names = {topic_id(name): name for name in self.cluster.image.topics_by_name}
+            self.owned = {names[identity]: list(ids) for identity, ids in target.items()}
+
+    def join(self) -> "ClassicConsumer":
+        """To a consumer group: nobody waits for anybody."""
+        self.send_join()
+        self.joined()
+        if not self.error:
+            self.sync()
+            self.synced()
+        return self
+
+    def beat(self) -> int:
+        request = HeartbeatRequest(
+            group_id=GROUP,
+            generation_id=self.generation,
+            member_id=self.member_id,
+            group_instance_id=self.instance_id,
+        )
+        response = self._ask(self.cluster.shard.handle_heartbeat, request, 4)
+        assert isinstance(response, HeartbeatResponse)
+        return response.error_code
+
+    def follow(self) -> None:
+        """Do what a live consumer does: heartbeat, and join again when told to."""
+        while self.beat() == ErrorCode.REBALANCE_IN_PROGRESS:
+            self.join()
+            assert self.error == 0
+
+    def leave(self) -> int:
+        identity = MemberIdentity(member_id=self.member_id, group_instance_id=self.instance_id)
+        request = LeaveGroupRequest(group_id=GROUP, members=[identity])
+        response = self._ask(self.cluster.shard.handle_leave_group, request, 5)
+        assert isinstance(response, LeaveGroupResponse)
+        return response.error_code or response.members[0].error_code
+
+    def _ask(self, handle: object, request: object, version: int) -> Struct:
+        token = self.cluster.token()
+        context = self.cluster.context(version)
+        self.cluster.take(handle(token, request, context, self.cluster.now_ms))  # type: ignore[operator]
+        return self.cluster.answers.pop(token)
+
+
+def classic_pair(settings: dict[str, str] | None = None) -> tuple[Cluster, list[ClassicConsumer]]:
+    """A stable classic group in which each of two members reads two partitions of foo."""
+    cluster = Cluster({"group.initial.rebalance.delay.ms": "100", **(settings or {})})
+    cluster.create_topic("foo", 4)
+    members = [ClassicConsumer(cluster), ClassicConsumer(cluster)]
+    for member in members:
+        member.send_join()
+    cluster.pass_time(1_000)
+    for member in members:
+        member.joined()
+    members.sort(key=lambda member: not member.is_leader)
+    leader, follower = members
+    follower.sync()
+    leader.sync({leader.member_id: {"foo": [0, 1]}, follower.member_id: {"foo": [2, 3]}})
+    for member in members:
+        member.synced()
+    return cluster, members
+
+
+def test_the_first_new_consumer_takes_the_group_along() -> None:
+    cluster, (leader, follower) = classic_pair()
+    generation = leader.generation
+    new = Consumer(cluster, "new").join()
+    assert (new.error, new.epoch) == (0, generation + 1)
+    group = cluster.group
+    assert group.members[leader.member_id].member_epoch == generation
+    assert group.members[leader.member_id].uses_classic_protocol
+    assert leader.beat() == follower.beat() == ErrorCode.REBALANCE_IN_PROGRESS
+    for _ in range(3):
+        leader.follow()
+        follower.follow()
+        new.beat()
+    assert cluster.state == "Stable"
+    owned = leader.owned["foo"] + follower.owned["foo"] + list(new.owned[topic_id("foo")])
+    assert sorted(owned) == [0, 1, 2, 3]
+    assert {len(leader.owned["foo"]), len(follower.owned["foo"]), new.count} == {1, 2}
+    assert cluster.shard.list_groups([], ["consumer"])[0].group_id == GROUP
+
+
+def test_partitions_do_not_move_that_need_not() -> None:
+    cluster, members = classic_pair()
+    before = {member.member_id: list(member.owned["foo"]) for member in members}
+    new = Consumer(cluster, "new").join()
+    for _ in range(3):
+        for member in members:
+            member.follow()
+        new.beat()
+    for member in members:
+        assert set(member.owned["foo"]) <= set(before[member.member_id])
+
+
+def test_members_that_wait_for_the_classic_group_are_told_to_join_again() -> None:
+    cluster, (leader, follower) = classic_pair()
+    leader.send_join()
+    assert leader.pending not in cluster.answers
+    Consumer(cluster, "new").join()
+    leader.joined()
+    assert leader.error == ErrorCode.REBALANCE_IN_PROGRESS
+    leader.join()
+    assert leader.error == 0
+    follower.follow()
+
+
+def test_when_the_last_new_consumer_leaves_the_group_is_classic_again() -> None:
+    cluster, members = classic_pair()
+    new = Consumer(cluster, "new").join()
+    for _ in range(3):
+        for member in members:
+            member.follow()
+        new.beat()
+    epoch = cluster.group.group_epoch
+    new.leave()
+    assert not cluster.shard._consumer.has_group(GROUP)
+    classic = cluster.shard._classic.groups[GROUP]
+    assert classic.generation_id == epoch
+    # What it left must be given to somebody, so they are asked to join.
+    assert classic.state is ClassicState.PREPARING_REBALANCE
+    assert [member.beat() for member in members] == [ErrorCode.REBALANCE_IN_PROGRESS] * 2
+    for member in members:
+        member.send_join()
+    for member in members:
+        member.joined()
+        assert (member.error, member.generation) == (0, epoch + 1)
+
+
+def test_a_new_consumer_that_dies_turns_the_group_back_too() -> None:
+    cluster, members = classic_pair()
+    Consumer(cluster, "new").join()
+    for member in members:
+        member.follow()
+    cluster.pass_time(44_000)
+    for member in members:
+        member.beat()
+    cluster.pass_time(2_000)
+    assert cluster.shard._classic.groups[GROUP].members.keys() == {
+        member.member_id for member in members
+    }
+
+
+def test_the_group_survives_a_reload_at_every_stage() -> None:
+    cluster, members = classic_pair()
+    cluster.reload()
+    new = Consumer(cluster, "new").join()
+    cluster.reload(compact=True)
+    for _ in range(3):
+        for member in members:
+            member.follow()
+        new.beat()
+    assert cluster.state == "Stable"
+    cluster.reload(compact=True)
+    new.leave()
+    cluster.reload(compact=True)
+    classic = cluster.shard._classic.groups[GROUP]
+    assert classic.state is ClassicState.STABLE
+    assert sorted(classic.members) == sorted(member.member_id for member in members)
+
+
+def test_a_classic_consumer_may_join_a_group_of_new_ones() -> None:
+    cluster = Cluster()
+    cluster.create_topic("foo", 2)
+    new = Consumer(cluster, "new").join()
+    new.beat()
+    classic = ClassicConsumer(cluster).join()
+    assert (classic.error, classic.owned) == (0, {})
+    new.beat()
+    new.beat()
+    classic.follow()
+    assert (classic.owned, new.has) == ({"foo": [1]}, "foo:0")
+    described = cluster.shard.consumer_group_describe([GROUP], 0)[0]
+    assert {member.member_type for member in described.members} == {0, 1}
+    assert classic.leave() == 0
+    new.beat()
+    assert new.has == "foo:0,1"
+
+
+def test_an_empty_consumer_group_makes_room_for_a_classic_one() -> None:
+    cluster = Cluster()
+    cluster.create_topic("foo", 2)
+    Consumer(cluster, "new").join().leave()
+    classic = ClassicConsumer(cluster)
+    classic.send_join()
+    cluster.pass_time(3_000)
+    classic.joined()
+    assert (classic.error, classic.is_leader) == (0, True)
+    assert not cluster.shard._consumer.has_group(GROUP)
+
+
+def test_an_empty_classic_group_makes_room_for_a_consumer_group() -> None:
+    cluster, members = classic_pair()
+    for member in members:
+        assert member.leave() == 0
+    new = Consumer(cluster, "new").join()
+    assert (new.error, new.epoch, new.has) == (0, 2, "foo:0,1,2,3")
+    assert GROUP not in cluster.shard._classic.groups
+
+
+@pytest.mark.parametrize("policy", ["disabled", "downgrade"])
+def test_without_upgrades_a_classic_group_is_no_consumer_group(policy: str) -> None:
+    cluster, members = classic_pair({"group.consumer.migration.policy": policy})
+    new = Consumer(cluster, "new").join()
+    assert new.error == ErrorCode.GROUP_ID_NOT_FOUND
+    assert [member.beat() for member in members] == [0, 0]
+
+
+def test_without_migration_a_classic_consumer_cannot_join_a_consumer_group() -> None:
+    cluster = Cluster({"group.consumer.migration.policy": "disabled"})
+    cluster.create_topic("foo", 2)
+    Consumer(cluster, "new").join()
+    assert ClassicConsumer(cluster).join().error == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+
+
+def test_without_downgrades_classic_members_stay_in_the_consumer_group() -> None:
+    cluster, members = classic_pair({"group.consumer.migration.policy": "upgrade"})
+    new = Consumer(cluster, "new").join()
+    for member in members:
+        member.follow()
+    new.leave()
+    # The target is computed when somebody joins: nobody of the new protocol is there to do it.
+    assert cluster.state == "Assigning"
+    members[0].join()
+    for _ in range(2):
+        for member in members:
+            member.follow()
+    assert sorted(members[0].owned["foo"] + members[1].owned["foo"]) == [0, 1, 2, 3]
+
+
+def test_a_group_of_another_kind_of_protocol_is_not_taken_over() -> None:
+    cluster = Cluster({"group.initial.rebalance.delay.ms": "0"})
+    worker = ClassicConsumer(cluster, protocol_type="connect")
+    worker.send_join()
+    cluster.pass_time(1)
+    worker.joined()
+    assert Consumer(cluster, "new").join().error == ErrorCode.GROUP_ID_NOT_FOUND
+
+
+def test_an_assignor_that_keeps_data_in_the_assignment_is_not_taken_over() -> None:
+    cluster, (leader, _) = classic_pair()
+    group = cluster.shard._classic.groups[GROUP]
+    group.members[leader.member_id].assignment = assignment({"foo": [0]}, user_data=b"secret")
+    assert Consumer(cluster, "new").join().error == ErrorCode.GROUP_ID_NOT_FOUND
+    group.members[leader.member_id].assignment = b"\x00"
+    assert Consumer(cluster, "new").join().error == ErrorCode.GROUP_ID_NOT_FOUND
+    assert GROUP in cluster.shard._classic.groups
+
+
+def test_a_static_member_may_change_its_protocol_back_and_forth() -> None:
+    cluster = Cluster()
+    cluster.create_topic("foo", 2)
+    new = Consumer(cluster, "new", instance_id="one").join()
+    other = ClassicConsumer(cluster).join()
+    new.beat()
+    new.beat()
+    other.follow()
+    epoch = cluster.group.group_epoch
+    new.leave(epoch=-2)
+    # Its instance comes back with the classic protocol: now nobody speaks the new one.
+    back = ClassicConsumer(cluster, instance_id="one")
+    back.send_join()
+    back.joined()
+    assert (back.error, back.generation) == (0, epoch)
+    assert not cluster.shard._consumer.has_group(GROUP)
+    back.sync()
+    back.synced()
+    assert (back.error, back.owned) == (0, {"foo": [0]})
+    assert other.beat() == 0
+
+
+def test_classic_requests_with_a_wrong_generation_or_member_are_refused() -> None:
+    cluster, (leader, follower) = classic_pair()
+    new = Consumer(cluster, "new").join()
+    leader.follow()
+    generation = leader.generation
+    leader.generation = generation - 1
+    assert leader.beat() == ErrorCode.ILLEGAL_GENERATION
+    leader.sync()
+    leader.synced()
+    assert leader.error == ErrorCode.ILLEGAL_GENERATION
+    leader.generation = generation
+    # A member of the new protocol cannot be addressed with the classic one.
+    follower.member_id, follower.generation = new.member_id, new.epoch
+    assert follower.beat() == ErrorCode.UNKNOWN_MEMBER_ID
+    follower.member_id = "nobody"
+    assert follower.beat() == ErrorCode.UNKNOWN_MEMBER_ID
+    assert follower.leave() == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_classic_member_that_does_not_rejoin_in_time_is_out() -> None:
+    cluster, (leader, follower) = classic_pair()
+    new = Consumer(cluster, "new").join()
+    follower.follow()
+    assert leader.beat() == ErrorCode.REBALANCE_IN_PROGRESS
+    for _ in range(3):
+        cluster.pass_time(10_001)
+        leader.beat()
+        follower.follow()
+        new.beat()
+    assert leader.member_id not in cluster.group.members
+    assert follower.member_id in cluster.group.members

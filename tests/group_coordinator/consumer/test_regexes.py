@@ -1,0 +1,134 @@
+"""Patterns that the broker resolves: when it looks at the topics, and what follows."""
+
+import pytest
+
+from moldau.errors import ErrorCode
+from moldau.protocol.records.group_coordinator import (
+    ConsumerGroupRegularExpressionKey,
+    ConsumerGroupRegularExpressionValue,
+)
+from tests.group_coordinator.consumer.cluster import GROUP, Cluster, Consumer, settle
+
+
+def cluster_with(*names: str) -> Cluster:
+    cluster = Cluster()
+    for name in names:
+        cluster.create_topic(name, 2)
+    return cluster
+
+
+def test_a_pattern_matches_whole_names_and_is_assigned_at_once() -> None:
+    cluster = cluster_with("foo", "foobar", "bar")
+    a = Consumer(cluster, "a", None, "foo.*").join()
+    assert a.has == "foo:0,1 foobar:0,1"
+    b = Consumer(cluster, "b", None, "ba").join()
+    assert (b.error, b.has) == (0, "")
+
+
+def test_the_resolved_topics_are_written_with_the_image_they_come_from() -> None:
+    cluster = cluster_with("foo", "fox")
+    Consumer(cluster, "a", None, "fo.").join()
+    key = ConsumerGroupRegularExpressionKey(group_id=GROUP, regular_expression="fo.")
+    found = [record for record in cluster.last_records if record.key == key]
+    assert [record.value for record in found] == [
+        ConsumerGroupRegularExpressionValue(
+            topics=["foo", "fox"], version=cluster.image.offset, timestamp=cluster.now_ms
+        )
+    ]
+
+
+@pytest.mark.parametrize("regex", ["(", "[a", "*foo", "a{2,1}", "(?P<x>"])
+def test_a_pattern_that_cannot_be_compiled_is_refused(regex: str) -> None:
+    cluster = cluster_with("foo")
+    a = Consumer(cluster, "a", None, regex).join()
+    assert a.error == ErrorCode.INVALID_REGULAR_EXPRESSION
+    assert cluster.log == []
+
+
+def test_names_and_patterns_add_up() -> None:
+    cluster = cluster_with("foo", "bar", "baz")
+    a = Consumer(cluster, "a", ("foo", "bar"), "ba.").join()
+    assert a.has == "bar:0,1 baz:0,1 foo:0,1"
+
+
+def test_new_topics_are_found_ten_seconds_after_the_last_look() -> None:
+    cluster = cluster_with("foo")
+    a = Consumer(cluster, "a", None, "fo.").join()
+    a.beat()
+    cluster.create_topic("fox", 1)
+    cluster.pass_time(10_000)
+    a.beat()
+    assert a.has == "foo:0,1"
+    cluster.pass_time(1)
+    a.beat()
+    assert a.has == "foo:0,1 fox:0"
+
+
+def test_without_new_topics_nobody_looks_for_ten_minutes() -> None:
+    cluster = cluster_with("foo")
+    a = Consumer(cluster, "a", None, "fo.").join()
+    for _ in range(20):
+        cluster.pass_time(30_000)
+        a.beat()
+        assert cluster.last_records == []
+    cluster.pass_time(1)
+    a.beat()
+    assert [type(record.key) for record in cluster.last_records] == [
+        ConsumerGroupRegularExpressionKey
+    ]
+
+
+def test_a_deleted_topic_goes_although_its_pattern_stays() -> None:
+    cluster = cluster_with("foo", "fox")
+    a = Consumer(cluster, "a", None, "fo.").join()
+    a.beat()
+    cluster.delete_topic("fox")
+    a.beat()
+    a.beat()
+    assert (a.has, cluster.state) == ("foo:0,1", "Stable")
+
+
+def test_the_pattern_of_the_last_member_that_used_it_is_deleted() -> None:
+    cluster = cluster_with("foo", "bar")
+    a = Consumer(cluster, "a", None, "fo.").join()
+    b = Consumer(cluster, "b", None, "fo.").join()
+    settle([a, b])
+    a.subscribe(None, "ba.")
+    settle([a, b])
+    assert sorted(cluster.group.resolved) == ["ba.", "fo."]
+    assert (a.has, b.has) == ("bar:0,1", "foo:0,1")
+    b.leave()
+    assert sorted(cluster.group.resolved) == ["ba."]
+    a.subscribe(["foo"], "")
+    settle([a])
+    assert cluster.group.resolved == {}
+    assert a.has == "foo:0,1"
+
+
+def test_a_pattern_that_somebody_has_already_is_not_resolved_again() -> None:
+    cluster = cluster_with("foo")
+    Consumer(cluster, "a", None, "fo.").join()
+    Consumer(cluster, "b", None, "fo.").join()
+    keys = [type(record.key) for record in cluster.last_records]
+    assert ConsumerGroupRegularExpressionKey not in keys
+    assert cluster.group.subscriptions.is_homogeneous
+
+
+def test_after_a_reload_topics_that_came_meanwhile_are_found() -> None:
+    cluster = cluster_with("foo")
+    a = Consumer(cluster, "a", None, "fo.").join()
+    a.beat()
+    cluster.create_topic("fox", 1)
+    cluster.pass_time(11_000)
+    cluster.reload()
+    a.beat()
+    assert a.has == "foo:0,1 fox:0"
+
+
+def test_a_subscription_by_pattern_is_a_subscription_to_its_topics() -> None:
+    cluster = cluster_with("foo", "bar")
+    Consumer(cluster, "a", None, "fo.").join()
+    groups = cluster.shard._consumer
+    assert groups.is_subscribed(GROUP, "foo")
+    assert not groups.is_subscribed(GROUP, "bar")
+    assert not groups.is_subscribed("other", "foo")
