@@ -3,16 +3,48 @@
 # confluent-kafka marks itself as typed, but not all of what it exports is.
 # mypy: disable-error-code="attr-defined, no-untyped-call"
 
+import functools
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, Producer
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.compat.clients.members import Member, wait_for
 
 PATIENCE_S = 30.0
+
+
+@functools.cache
+def offset_keeper(bootstrap: str, group: str) -> Consumer:
+    """Reads and writes the offsets of a group without being a member.
+
+    A consumer, not an admin client: librdkafka 2.16 crashes when an admin client's OffsetFetch is
+    answered with COORDINATOR_LOAD_IN_PROGRESS, as it is by a broker that has just started.
+    """
+    return Consumer({"bootstrap.servers": bootstrap, "group.id": group, "log_level": 2})
+
+
+def committed(
+    bootstrap: str, group: str, places: Iterable[tuple[str, int]]
+) -> dict[tuple[str, int], tuple[int, str | None]]:
+    """Offset and metadata, for those of ``places`` that have been committed."""
+    wanted = [TopicPartition(*place) for place in places]
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            found = offset_keeper(bootstrap, group).committed(wanted, timeout=5.0)
+            break
+        except KafkaException:
+            # A broker that has just started may still be loading the group.
+            if time.monotonic() > deadline:
+                raise
+    return {
+        (each.topic, each.partition): (each.offset, each.metadata)
+        for each in found
+        if each.offset >= 0
+    }
 
 
 class GroupTopic:
@@ -22,9 +54,10 @@ class GroupTopic:
         self.name = topic
         self.partitions = partitions
         self.written: set[tuple[int, int]] = set()
-        self._settings: dict[str, Any] = {"bootstrap.servers": bootstrap, "log_level": 2}
-        self.admin = AdminClient(self._settings)
-        self._producer = Producer({**self._settings, "enable.idempotence": True})
+        self._bootstrap = bootstrap
+        settings: dict[str, Any] = {"bootstrap.servers": bootstrap, "log_level": 2}
+        self.admin = AdminClient(settings)
+        self._producer = Producer({**settings, "enable.idempotence": True})
         self.admin.create_topics([NewTopic(topic, partitions)])[topic].result(PATIENCE_S)
 
     def write(self, count: int) -> None:
@@ -41,24 +74,9 @@ class GroupTopic:
         assert self._producer.flush(PATIENCE_S) == 0
 
     def committed(self, group: str) -> dict[int, int]:
-        """By partition; asked of a client of its own, which knows of no broker that is gone."""
-        admin = AdminClient(self._settings)
-        wanted = [ConsumerGroupTopicPartitions(group)]
-        deadline = time.monotonic() + PATIENCE_S
-        while True:
-            asked = admin.list_consumer_group_offsets(wanted, request_timeout=5.0)
-            try:
-                found = asked[group].result(PATIENCE_S)
-                break
-            except KafkaException:
-                # A broker that has just started may still be loading the group.
-                if time.monotonic() > deadline:
-                    raise
-        return {
-            each.partition: each.offset
-            for each in found.topic_partitions
-            if each.topic == self.name and each.offset >= 0
-        }
+        places = [(self.name, partition) for partition in range(self.partitions)]
+        found = committed(self._bootstrap, group, places)
+        return {partition: offset for (_, partition), (offset, _) in found.items()}
 
     @property
     def ends(self) -> dict[int, int]:

@@ -3,18 +3,19 @@
 # confluent-kafka marks itself as typed, but not all of what it exports is.
 # mypy: disable-error-code="attr-defined, no-untyped-call"
 
+import functools
 import time
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from tools.brokers import ApacheKafkaBroker, Broker
 
 from tests.compat.clients.members import BROKER_SETTINGS, Kind, MemberFactory, wait_until_shared
 from tests.compat.clients.programs import UnavailableError, require_apache_kafka
-from tests.compat.group_reading import GroupTopic
+from tests.compat.group_reading import GroupTopic, committed, offset_keeper
 from tests.compat.java_tools import run_tool
 
 PATIENCE_S = 30.0
@@ -44,8 +45,14 @@ def directory(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def seen_groups(broker: Broker) -> dict[str, SeenGroup]:
-    admin = AdminClient({"bootstrap.servers": broker.bootstrap, "log_level": 2})
+@functools.cache
+def admin_of(bootstrap: str) -> AdminClient:
+    """Kept for good: librdkafka does not like to be let go while an answer is due."""
+    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 2})
+
+
+def seen_groups(broker: Broker, topic: str) -> dict[str, SeenGroup]:
+    admin = admin_of(broker.bootstrap)
     found = admin.list_consumer_groups().result(PATIENCE_S)
     if found.errors:
         raise KafkaException(found.errors[0])
@@ -53,38 +60,31 @@ def seen_groups(broker: Broker) -> dict[str, SeenGroup]:
     described = admin.describe_consumer_groups(list(listed)) if listed else {}
     seen = {}
     for name, each in listed.items():
-        wanted = [ConsumerGroupTopicPartitions(name)]
-        committed = admin.list_consumer_group_offsets(wanted)[name].result(PATIENCE_S)
         seen[name] = SeenGroup(
             each.type.name,
             each.state.name,
             described[name].result(PATIENCE_S).partition_assignor,
-            {
-                (one.topic, one.partition): (one.offset, one.metadata)
-                for one in committed.topic_partitions
-            },
+            committed(broker.bootstrap, name, [(topic, p) for p in range(PARTITIONS)]),
         )
     return seen
 
 
-def assert_seen(broker: Broker, expected: dict[str, SeenGroup]) -> None:
+def assert_seen(broker: Broker, topic: str, expected: dict[str, SeenGroup]) -> None:
     """A broker that has just started may not have loaded every group yet."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         try:
-            if seen_groups(broker) == expected:
+            if seen_groups(broker, topic) == expected:
                 break
         except KafkaException:
             continue
-    assert seen_groups(broker) == expected
+    assert seen_groups(broker, topic) == expected
 
 
 def commit(broker: Broker, group: str, topic: str, offset: int, metadata: str) -> None:
     """As somebody who only keeps offsets, without being a member."""
-    admin = AdminClient({"bootstrap.servers": broker.bootstrap, "log_level": 2})
-    places = [TopicPartition(topic, 0, offset, metadata)]
-    wanted = [ConsumerGroupTopicPartitions(group, places)]
-    admin.alter_consumer_group_offsets(wanted)[group].result(PATIENCE_S)
+    place = TopicPartition(topic, 0, offset, metadata)
+    offset_keeper(broker.bootstrap, group).commit(offsets=[place], asynchronous=False)
 
 
 def read_in_groups(broker: Broker, members: MemberFactory, reading: GroupTopic) -> None:
@@ -112,13 +112,13 @@ def test_groups_and_offsets_survive_a_change_of_brokers(
                 reading.write(10)
                 read_in_groups(broker, members, reading)
             else:
-                assert_seen(broker, expected)
+                assert_seen(broker, topic, expected)
             commit(broker, f"simple-{turn}", topic, turn + 1, f"turn {turn}")
             commit(broker, "moved", topic, 9 - turn, "")
             if turn == 1:
-                admin = AdminClient({"bootstrap.servers": broker.bootstrap, "log_level": 2})
+                admin = admin_of(broker.bootstrap)
                 admin.delete_consumer_groups(["simple-0"])["simple-0"].result(PATIENCE_S)
-            expected = seen_groups(broker)
+            expected = seen_groups(broker, topic)
             assert ("simple-0" in expected) == (turn == 0)
             assert expected["moved"].offsets == {(topic, 0): (9 - turn, "")}
             ends = {(topic, p): o for p, o in reading.ends.items()}

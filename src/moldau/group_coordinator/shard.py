@@ -285,7 +285,7 @@ class GroupCoordinatorShard:
     def consumer_group_describe(
         self, group_ids: Sequence[str], now_ms: int
     ) -> list[DescribedConsumerGroup]:
-        return self._consumer.describe(group_ids, self._image)
+        return self._consumer.describe(group_ids, self._image, self._classic.groups)
 
     # -- offsets; topics by name (the handler resolves ids, and fills them in as well) -----
 

@@ -10,7 +10,7 @@ should look at their topics again; both are made anew when the shard is loaded.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from moldau.config.broker import BrokerConfig
 from moldau.errors import ApiError, ErrorCode
@@ -130,13 +130,17 @@ class ConsumerGroups:
                 ),
             )
 
-    def describe(self, group_ids: Sequence[str], image: MetadataImage) -> list[DescribedGroup]:
+    def describe(
+        self, group_ids: Sequence[str], image: MetadataImage, classic_groups: Container[str] = ()
+    ) -> list[DescribedGroup]:
+        """``classic_groups`` are there too, but not of this type: the message says which."""
         described = []
         for group_id in group_ids:
             group = self.groups.get(group_id)
             if group is None:
                 code = int(ErrorCode.GROUP_ID_NOT_FOUND)
-                message = f"Group {group_id} is not a consumer group."
+                problem = "is not a consumer group." if group_id in classic_groups else "not found."
+                message = f"Group {group_id} {problem}"
                 described.append(
                     DescribedGroup(group_id=group_id, error_code=code, error_message=message)
                 )
