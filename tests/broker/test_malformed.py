@@ -28,9 +28,9 @@ def good_frames(rng: random.Random) -> list[bytes]:
     frames = []
     for handler in HANDLERS:
         for version in range(handler.min_version, handler.max_version + 1):
-            request = random_message(f"{handler.name}Request", version, rng)
+            message = random_message(f"{handler.name}Request", version, rng)
             header = encode_request_header(handler.key, version, 1, "fuzz")
-            frames.append(header + request.encode(version))
+            frames.append(header + message.encode(version))
     for version in range(4, 13):
         request: Any = produce_request("t", idempotent(9, 0, b"fuzz" * 20))
         frames.append(encode_request_header(0, version, 1, "fuzz") + request.encode(version))
