@@ -24,6 +24,8 @@ from tools.brokers import HOST
 OFFSET_COMMIT = 8
 OFFSET_FETCH = 9
 FIND_COORDINATOR = 10
+# Loading, not available, not (yet) the coordinator.
+NOT_YET = (14, 15, 16)
 LIMIT_S = 120.0
 
 
@@ -67,11 +69,15 @@ def fetch_errors(response: memoryview) -> list[int]:
 
 
 def wait_for_coordinator(port: int, group: str) -> None:
-    """Have the offsets topic made, and wait until the coordinator of a group is there."""
-    frame = wire.request(FIND_COORDINATOR, 0, 1, wire.string(group))
+    """Have the offsets topic made, and wait until the coordinator of a group is at work."""
+    find = wire.request(FIND_COORDINATOR, 0, 1, wire.string(group))
+    ask = fetch_request(group, "nothing", [0])
     deadline = time.monotonic() + LIMIT_S
     with wire.RawConnection(HOST, port) as connection:
-        while wire.Cursor(connection.call(frame), 4).int("h") != 0:
+        while (
+            wire.Cursor(connection.call(find), 4).int("h") != 0
+            or fetch_errors(connection.call(ask))[0] in NOT_YET
+        ):
             if time.monotonic() > deadline:
                 raise RuntimeError(f"there is no coordinator for group {group}")
             time.sleep(0.05)

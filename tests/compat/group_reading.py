@@ -28,8 +28,8 @@ def offset_keeper(bootstrap: str, group: str) -> Consumer:
 
 def committed(
     bootstrap: str, group: str, places: Iterable[tuple[str, int]]
-) -> dict[tuple[str, int], tuple[int, str | None]]:
-    """Offset and metadata, for those of ``places`` that have been committed."""
+) -> dict[tuple[str, int], int]:
+    """The offset, for those of ``places`` that have been committed."""
     wanted = [TopicPartition(*place) for place in places]
     deadline = time.monotonic() + PATIENCE_S
     while True:
@@ -40,11 +40,7 @@ def committed(
             # A broker that has just started may still be loading the group.
             if time.monotonic() > deadline:
                 raise
-    return {
-        (each.topic, each.partition): (each.offset, each.metadata)
-        for each in found
-        if each.offset >= 0
-    }
+    return {(each.topic, each.partition): each.offset for each in found if each.offset >= 0}
 
 
 class GroupTopic:
@@ -76,7 +72,7 @@ class GroupTopic:
     def committed(self, group: str) -> dict[int, int]:
         places = [(self.name, partition) for partition in range(self.partitions)]
         found = committed(self._bootstrap, group, places)
-        return {partition: offset for (_, partition), (offset, _) in found.items()}
+        return {partition: offset for (_, partition), offset in found.items()}
 
     @property
     def ends(self) -> dict[int, int]:
