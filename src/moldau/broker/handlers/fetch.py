@@ -27,7 +27,6 @@ from moldau.protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,
     FetchResponse,
-    LeaderIdAndEpoch,
     PartitionData,
 )
 
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 READ_COMMITTED: Final = 1
 FIRST_VERSION_WITH_TOPIC_IDS: Final = 13
 FIRST_VERSION_WITH_STORAGE_ERROR: Final = 6
-FIRST_VERSION_WITH_LEADER_HINT: Final = 16
 NO_RECORDS: Final = b""
 
 Answer = tuple[CachedPartition, PartitionData]
@@ -249,18 +247,12 @@ class _Fetch:
         ):
             # Clients of that time do not know the code; this one makes them ask again.
             code = ErrorCode.NOT_LEADER_OR_FOLLOWER
-        data = PartitionData(
+        return PartitionData(
             partition_index=index,
             error_code=code,
             high_watermark=-1,
             records=NO_RECORDS,
         )
-        if self._version >= FIRST_VERSION_WITH_LEADER_HINT and code in (
-            ErrorCode.NOT_LEADER_OR_FOLLOWER,
-            ErrorCode.FENCED_LEADER_EPOCH,
-        ):
-            data.current_leader = LeaderIdAndEpoch()
-        return data
 
     def _by_topic(self, answers: list[Answer]) -> list[FetchableTopicResponse]:
         """Neighbours of one topic share an entry, as the request had them."""
