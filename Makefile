@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 VENV := .venv
 BIN := $(VENV)/bin
 UV := UV_PROJECT_ENVIRONMENT=$(VENV) $(BIN)/uv
-SOURCES := $(shell find src -name '*.py' -o -name '*.txt' | grep -v __pycache__) setup.py pyproject.toml uv.lock
+SOURCES := $(shell find src -name '*.py' -o -name '*.pxd' -o -name '*.txt' | grep -v __pycache__) setup.py pyproject.toml uv.lock
 KAFKA_DIR ?= $(CURDIR)/.cache/apache-kafka
 
 .PHONY: run test check compat bench format generate build clean help

@@ -1,0 +1,180 @@
+"""Fields of many records, brought together: all keys in a row, all values in a row.
+
+``columns`` says where the fields of a batch lie. A reader that works on columns wants them the
+other way round: the bytes of one field of all records one after the other, the end of each, and
+a bit for each that says whether it is there at all. That is how Arrow lays out an array of
+binary values, so an array can be made of these buffers without another copy.
+
+Headers are pairs within a record. ``index_headers`` lays them out as columns of their own, one
+row per pair; then they are gathered like any other field.
+
+This module is compiled with Cython where that is at hand (``gather.pxd`` has the types); its
+loops then let other threads run.
+"""
+
+from typing import Final
+
+from moldau.record import interpreted as cython
+from moldau.record.columns import Columns
+
+if False:  # Never run: it tells the compiler whose words ``cython.…`` are.
+    import cython  # type: ignore
+
+# Ends are 32-bit numbers.
+MAX_GATHERED_BYTES: Final = 0x7FFFFFFF
+
+
+class Gathered:
+    """Room for one field of ``rows`` records with ``size_bytes`` altogether, filled in turn.
+
+    ``ends`` has one number more than there are rows, the first being 0. The bit of row ``i`` in
+    ``validity`` is bit ``i % 8`` of byte ``i // 8``, and set if the field is not null.
+    """
+
+    __slots__ = ("data", "ends", "null_count", "rows", "size_bytes", "validity")
+
+    def __init__(self, rows: int, size_bytes: int) -> None:
+        if size_bytes > MAX_GATHERED_BYTES:
+            raise ValueError(f"{size_bytes} bytes do not fit one array: {MAX_GATHERED_BYTES} do")
+        self.data = bytearray(size_bytes)
+        self.ends = memoryview(bytearray(4 * (rows + 1))).cast("i")
+        self.validity = bytearray((rows + 7) // 8)
+        self.rows = 0
+        self.size_bytes = 0
+        self.null_count = 0
+
+    def append(self, records: bytes, position: memoryview, size: memoryview) -> None:
+        """Copy the fields at ``position``; those of ``size`` -1 are null.
+
+        Both are columns (or the same part of both) that ``columns`` or ``index_headers`` made of
+        ``records``: where they point to is not checked again.
+
+        Raises:
+            ValueError: there is no room for so many rows or bytes.
+        """
+        count = len(position)
+        if len(size) != count or self.rows + count >= len(self.ends):
+            room = len(self.ends) - 1 - self.rows
+            raise ValueError(f"{count} positions and {len(size)} sizes, with room for {room}")
+        nulls = _copy_fields(
+            records,
+            position,
+            size,
+            count,
+            self.data,
+            len(self.data),
+            self.size_bytes,
+            self.ends,
+            self.validity,
+            self.rows,
+        )
+        if nulls < 0:
+            raise ValueError(f"the fields take more than the {len(self.data)} bytes there are")
+        self.rows += count
+        self.null_count += nulls
+        self.size_bytes = self.ends[self.rows]
+
+
+class HeaderColumns:
+    """One number per header in each column, those of one record after those of the last."""
+
+    __slots__ = ("key_position", "key_size", "value_position", "value_size")
+
+    def __init__(self, cells: memoryview, count: int) -> None:
+        self.key_position = cells[:count]
+        self.key_size = cells[count : 2 * count]
+        self.value_position = cells[2 * count : 3 * count]
+        self.value_size = cells[3 * count :]
+
+
+def index_headers(records: bytes, columns: Columns, first: int, last: int) -> HeaderColumns:
+    """Where the headers of the records ``first`` up to ``last`` lie."""
+    positions = columns.headers_position[first:last]
+    counts = columns.header_count[first:last]
+    total = sum(counts)
+    cells = memoryview(bytearray(32 * total)).cast("q")
+    if total:
+        _index_headers(records, positions, counts, last - first, total, cells)
+    return HeaderColumns(cells, total)
+
+
+def _copy_fields(
+    records: bytes,
+    position: memoryview,
+    size: memoryview,
+    count: int,
+    data: bytearray,
+    capacity: int,
+    at: int,
+    ends: memoryview,
+    validity: bytearray,
+    row: int,
+) -> int:
+    """How many fields are null, or -1 if the others do not fit."""
+    source = records
+    target = data
+    bits = validity
+    nulls = 0
+    with cython.nogil:
+        for i in range(count):
+            length = size[i]
+            if length < 0:
+                nulls += 1
+            else:
+                if length > capacity - at:
+                    nulls = -1
+                    break
+                at = _copy(target, at, source, position[i], length)
+                bits[(row + i) >> 3] |= 1 << ((row + i) & 7)
+            ends[row + i + 1] = at
+    return nulls
+
+
+def _copy(target: bytearray, to: int, source: bytes, start: int, length: int) -> int:
+    """Copy ``length`` bytes of ``source`` from ``start``; the position after them in ``target``."""
+    if cython.compiled:
+        memcpy(target + to, source + start, length)  # type: ignore  # noqa: F821
+    else:
+        target[to : to + length] = source[start : start + length]
+    return to + length
+
+
+def _index_headers(
+    records: bytes,
+    position: memoryview,
+    counts: memoryview,
+    count: int,
+    total: int,
+    cells: memoryview,
+) -> int:
+    """Fill the columns; the number of headers found."""
+    source = records
+    row = 0
+    with cython.nogil:
+        for i in range(count):
+            at = position[i]
+            for _ in range(counts[i]):
+                length, at = _read_size(source, at)
+                cells[row] = at
+                cells[total + row] = length
+                at += length
+                length, at = _read_size(source, at)
+                cells[2 * total + row] = at
+                cells[3 * total + row] = length if length >= 0 else -1
+                if length > 0:
+                    at += length
+                row += 1
+    return row
+
+
+def _read_size(data: bytes, at: int) -> tuple[int, int]:
+    """A zig-zag varint which is known to end, and the position after it."""
+    raw = 0
+    shift = 0
+    byte = 0x80
+    while byte >= 0x80:
+        byte = data[at]
+        at += 1
+        raw |= (byte & 0x7F) << shift
+        shift += 7
+    return (raw >> 1) ^ -(raw & 1), at

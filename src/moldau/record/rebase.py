@@ -1,0 +1,108 @@
+"""Records moved to another base timestamp.
+
+A batch that gets a delete horizon carries it in the field of its base timestamp (KIP-534), and
+the timestamps of its records count from there. So each record is written anew with another
+delta and, as that may take more or fewer bytes, another length; the rest is copied.
+
+This module is compiled with Cython where that is at hand (``rebase.pxd`` has the types); its
+loop then lets other threads run.
+"""
+
+from typing import Final
+
+from moldau.record import interpreted as cython
+from moldau.record.columns import index_records
+
+if False:  # Never run: it tells the compiler whose words ``cython.…`` are.
+    import cython  # type: ignore
+
+# A delta and its shift stay below this, so that their sum stays within 64 bits.
+_LIMIT: Final = 1 << 62
+# By how much a record can grow: its delta from one byte to ten, its length by one.
+_LARGEST_GROWTH: Final = 10
+
+
+def rebase_timestamps(records: bytes, count: int, shift: int) -> bytes:
+    """The same records for a base timestamp that is ``shift`` smaller: each delta grows by it.
+
+    ``records`` is what follows the header of a batch, decompressed.
+
+    Raises:
+        ValueError: the records are damaged, or a timestamp delta would be out of range.
+    """
+    columns = index_records(records, count)
+    if not -_LIMIT <= shift < _LIMIT:
+        raise ValueError(f"timestamps cannot be moved by {shift}, only by less than 2^62")
+    rebased = bytearray(len(records) + _LARGEST_GROWTH * count)
+    written = _rebase(records, columns.timestamp_delta, columns.position, count, shift, rebased)
+    if written < 0:
+        number = -1 - written
+        delta = columns.timestamp_delta[number]
+        raise ValueError(f"record {number} has the timestamp delta {delta}, which is out of range")
+    return bytes(memoryview(rebased)[:written])
+
+
+def _rebase(
+    records: bytes,
+    timestamp_delta: memoryview,
+    position: memoryview,
+    count: int,
+    shift: int,
+    rebased: bytearray,
+) -> int:
+    """How many bytes were written, or -1 minus the record whose delta is out of range."""
+    source = records
+    target = rebased
+    to = 0
+    with cython.nogil:
+        for i in range(count):
+            delta = timestamp_delta[i]
+            if delta < -_LIMIT or delta >= _LIMIT:
+                to = -1 - i
+                break
+            start = _after_varint(source, position[i])
+            rest = _after_varint(source, start + 1)
+            end = position[i + 1]
+            delta += shift
+            length = 1 + _varint_size(delta) + end - rest
+            to = _write_varint(target, to, length)
+            target[to] = source[start]
+            to = _write_varint(target, to + 1, delta)
+            to = _copy(target, to, source, rest, end)
+    return to
+
+
+def _after_varint(data: bytes, at: int) -> int:
+    """The position after a varint which is known to end."""
+    while data[at] >= 0x80:
+        at += 1
+    return at + 1
+
+
+def _varint_size(value: int) -> int:
+    raw = value * 2 if value >= 0 else -2 * value - 1
+    size = 1
+    while raw >= 0x80:
+        raw >>= 7
+        size += 1
+    return size
+
+
+def _write_varint(data: bytearray, at: int, value: int) -> int:
+    """Write ``value`` in zig-zag form; the position after it."""
+    raw = value * 2 if value >= 0 else -2 * value - 1
+    while raw >= 0x80:
+        data[at] = raw & 0x7F | 0x80
+        raw >>= 7
+        at += 1
+    data[at] = raw
+    return at + 1
+
+
+def _copy(target: bytearray, to: int, source: bytes, start: int, end: int) -> int:
+    """Copy ``source`` from ``start`` to ``end``; the position after it in ``target``."""
+    if cython.compiled:
+        memcpy(target + to, source + start, end - start)  # type: ignore  # noqa: F821
+    else:
+        target[to : to + end - start] = source[start:end]
+    return to + end - start

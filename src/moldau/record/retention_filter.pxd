@@ -1,0 +1,14 @@
+# The types in C of the names in retention_filter.py.
+cimport cython
+from moldau.record.c_types cimport i64, u8
+
+@cython.locals(kept=i64, tombstones=i64, unkeyed=i64, size=i64, run_count=i64,
+               first=i64, last=i64, max_timestamp=i64, of_max_timestamp=i64, i=i64,
+               offset=i64)
+cdef tuple _select(const i64[::1] offset_delta, const i64[::1] timestamp_delta,
+                   const i64[::1] key_size, const i64[::1] value_size,
+                   const i64[::1] position, const i64[::1] found, i64 count,
+                   i64 base_offset, i64 latest_offset, bint keep_tombstones, i64[::1] runs)
+
+@cython.locals(source="const u8[::1]", target=u8[::1], at=i64, i=i64, length=i64)
+cdef bytes _gather(bytes records, const i64[::1] runs, i64 run_count, i64 size)

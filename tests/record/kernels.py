@@ -1,0 +1,73 @@
+"""The record kernel in both its forms: as it is installed, and plain.
+
+Where the modules are compiled, their plain sources lie beside them and must do the same.
+``KERNELS`` has one or both, to parametrize tests with.
+"""
+
+import sys
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+# In the order in which they import each other.
+MODULES = (
+    "moldau.record.columns",
+    "moldau.record.offset_map",
+    "moldau.record.retention_filter",
+    "moldau.record.rebase",
+    "moldau.record.gather",
+)
+
+
+class Kernel:
+    """The names of all its modules."""
+
+    def __init__(self, modules: list[ModuleType]) -> None:
+        columns, offset_map, retention_filter, rebase, gather = modules
+        self.is_compiled = not str(columns.__file__).endswith(".py")
+        self.index_records = columns.index_records
+        self.OffsetMap = offset_map.OffsetMap
+        self.hash_key = offset_map._hash
+        self.filter_records = retention_filter.filter_records
+        self.rebase_timestamps = rebase.rebase_timestamps
+        self.Gathered = gather.Gathered
+        self.index_headers = gather.index_headers
+
+
+def load_plain() -> Kernel:
+    """The sources, whether or not something compiled would be found before them."""
+    installed = {name: sys.modules.get(name) for name in MODULES}
+    folder = Path(str(import_module("moldau.record").__file__)).parent
+    modules = []
+    try:
+        for name in MODULES:
+            source = folder / (name.rpartition(".")[2] + ".py")
+            spec = spec_from_file_location(name, source)
+            assert spec is not None
+            assert spec.loader is not None
+            module = module_from_spec(spec)
+            sys.modules[name] = module
+            spec.loader.exec_module(module)
+            modules.append(module)
+    finally:
+        for name, was in installed.items():
+            if was is None:
+                del sys.modules[name]
+            else:
+                sys.modules[name] = was
+    return Kernel(modules)
+
+
+INSTALLED = Kernel([import_module(name) for name in MODULES])
+PLAIN = load_plain() if INSTALLED.is_compiled else INSTALLED
+KERNELS = [INSTALLED, PLAIN] if INSTALLED.is_compiled else [PLAIN]
+
+
+def both_kernels(test: Any) -> Any:
+    """Run a test with every kernel that is here, as its argument ``kernel``."""
+    names = ["compiled" if kernel.is_compiled else "plain" for kernel in KERNELS]
+    return pytest.mark.parametrize("kernel", KERNELS, ids=names)(test)
