@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TextIO
 
 from moldau.cli.dump_index import dump_offset_index, dump_time_index, dump_txn_index
-from moldau.cli.dump_log import dump_log
+from moldau.cli.dump_log import LogOptions, dump_log
+from moldau.cli.dump_records import Decoder, decoder_of
 from moldau.cli.errors import CommandError
-from moldau.ids import METADATA_TOPIC, uuid_to_str
+from moldau.ids import uuid_to_str
 from moldau.storage import checkpoint
 from moldau.storage.disk import RealDisk
 from moldau.storage.producer_snapshot import CorruptSnapshot, decode_snapshot
@@ -25,14 +26,14 @@ Entry = dict[str, Any]
 class DumpOptions(NamedTuple):
     """What to print."""
 
-    shows_records: bool = False
-    shows_data: bool = False
-    is_metadata: bool = False
+    log: LogOptions = LogOptions()
     verifies_only: bool = False
     is_json: bool = False
 
 
 _INDEXES: Final = (".index", ".timeindex", ".txnindex")
+# What a file is called on its way in or out.
+_LEFTOVERS: Final = (".deleted", ".cleaned", ".swap", ".part")
 _OFFSET_CHECKPOINTS: Final = (
     "recovery-point-offset-checkpoint",
     "log-start-offset-checkpoint",
@@ -96,20 +97,21 @@ def _files(path: Path, options: DumpOptions) -> list[Path]:
 def _dumper(path: Path, options: DumpOptions) -> Callable[[], Iterable[Entry]] | None:
     """The function for this kind of file, by its name."""
     name = path.name
-    if path.suffix == ".log" or name.endswith(".log.deleted"):
-        is_metadata = options.is_metadata or path.parent.name.startswith(METADATA_TOPIC)
-        # Metadata is small, and its batches say nothing without their records.
-        shows_records = options.shows_records or is_metadata
-        return lambda: dump_log(path, shows_records, options.shows_data, is_metadata)
-    if path.suffix == ".checkpoint":
-        return lambda: dump_log(path, True, True, is_metadata=True)
-    if path.suffix == ".index":
+    for leftover in _LEFTOVERS:
+        name = name.removesuffix(leftover)
+    suffix = os.path.splitext(name)[1]
+    if suffix == ".log":
+        return lambda: dump_log(path, _log_options(path, options.log))
+    if suffix == ".checkpoint":
+        decoded = LogOptions(True, True, options.log.skips_record_metadata, Decoder.METADATA)
+        return lambda: dump_log(path, decoded)
+    if suffix == ".index":
         return lambda: dump_offset_index(path, verifies=options.verifies_only)
-    if path.suffix == ".timeindex":
+    if suffix == ".timeindex":
         return lambda: dump_time_index(path, verifies=options.verifies_only)
-    if path.suffix == ".txnindex":
+    if suffix == ".txnindex":
         return lambda: dump_txn_index(path)
-    if path.suffix == ".snapshot":
+    if suffix == ".snapshot":
         return lambda: _producer_snapshot(path)
     if name in _OFFSET_CHECKPOINTS:
         return lambda: _offsets(path)
@@ -123,16 +125,25 @@ def _dumper(path: Path, options: DumpOptions) -> Callable[[], Iterable[Entry]] |
     return (lambda: named[name](path)) if name in named else None
 
 
+def _log_options(path: Path, options: LogOptions) -> LogOptions:
+    """Batches of a broker's own topics say little without their records: those are shown."""
+    decoder = options.decoder or decoder_of(path.absolute().parent.name)
+    if decoder is None:
+        return options
+    return options._replace(decoder=decoder, shows_records=True, shows_data=True)
+
+
 def _producer_snapshot(path: Path) -> Iterator[Entry]:
     for producer in decode_snapshot(path.read_bytes()):
         yield {
             "producer_id": producer.producer_id,
             "producer_epoch": producer.epoch,
-            "last_sequence": producer.last_sequence,
-            "last_offset": producer.last_offset,
-            "last_timestamp": producer.last_timestamp,
             "coordinator_epoch": producer.coordinator_epoch,
             "txn_first_offset": producer.txn_first_offset,
+            "last_sequence": producer.last_sequence,
+            "last_offset": producer.last_offset,
+            "last_offset_delta": producer.last_offset_delta,
+            "last_timestamp": producer.last_timestamp,
         }
 
 
@@ -190,7 +201,7 @@ def _not_shown(entry: Entry) -> set[str]:
     hidden = {"records", "max_timestamp", "crc", "magic"} if "magic" in entry else set()
     hidden |= {name for name in ("is_transactional", "is_control") if not entry.get(name)}
     if entry.get("producer_id") == -1:
-        hidden |= {"producer_id", "producer_epoch", "base_sequence"}
+        hidden |= {"producer_id", "producer_epoch", "base_sequence", "last_sequence"}
     return hidden
 
 

@@ -1,7 +1,6 @@
 """Entries of the three indexes of a segment, and whether they fit it.
 
-An index entry names an offset and a position in the segment: a batch that holds the offset
-must begin there. Indexes of a segment in use may end in zeros, which are room for entries.
+Indexes of a segment in use may end in zeros, which are room for entries.
 """
 
 import struct
@@ -10,7 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from moldau.cli.times import format_time
-from moldau.record.header import BATCH_HEADER_SIZE, BatchHeader, CorruptBatch, read_header
+from moldau.record.header import CorruptBatch, iter_headers
+from moldau.storage.verification.findings import Severity
+from moldau.storage.verification.index_check import OffsetIndexCheck, TimeIndexCheck
 
 _OFFSET_ENTRY: Final = struct.Struct(">ii")
 _TIME_ENTRY: Final = struct.Struct(">qi")
@@ -20,25 +21,20 @@ _TXN_ENTRY: Final = struct.Struct(">hqqqq")
 def dump_offset_index(path: Path, *, verifies: bool) -> Iterator[dict[str, Any]]:
     """Offset and position, in order; with ``verifies``, checked against the segment."""
     base = _base_offset(path)
-    log = path.with_suffix(".log")
     previous = -1
     for slot, (relative, position) in _entries(path, _OFFSET_ENTRY):
-        if slot and relative == 0 and position == 0:
+        if relative == 0 and position == 0:
             break
         entry: dict[str, Any] = {"offset": base + relative, "position": position}
-        if relative <= previous and slot:
+        if relative <= previous and not verifies:
             entry["error"] = f"entry {slot} does not follow offset {base + previous}"
-        elif verifies and log.exists():
-            header = _header_at(log, position)
-            if header is None or not header.base_offset <= base + relative <= header.last_offset:
-                found = "no batch" if header is None else f"the batch of {header.base_offset}"
-                entry["error"] = (
-                    f"offset {base + relative} should be at position {position}, "
-                    f"where there is {found}"
-                )
         previous = relative
         yield entry
-    yield from _tail(path, _OFFSET_ENTRY)
+    if verifies:
+        check = OffsetIndexCheck(str(path), path.read_bytes(), base, Severity.DAMAGE)
+        yield from _problems(path, check)
+    else:
+        yield from _tail(path, _OFFSET_ENTRY)
 
 
 def dump_time_index(path: Path, *, verifies: bool) -> Iterator[dict[str, Any]]:
@@ -53,11 +49,16 @@ def dump_time_index(path: Path, *, verifies: bool) -> Iterator[dict[str, Any]]:
             "time": format_time(timestamp),
             "offset": base + relative,
         }
-        if slot and (timestamp < previous[0] or relative < previous[1]):
+        goes_back = timestamp < previous[0] or relative < previous[1]
+        if slot and goes_back and not verifies:
             entry["error"] = f"entry {slot} goes back behind {previous[0]}, {base + previous[1]}"
         previous = (timestamp, relative)
         yield entry
-    yield from _tail(path, _TIME_ENTRY)
+    if verifies:
+        check = TimeIndexCheck(str(path), path.read_bytes(), base, Severity.DAMAGE)
+        yield from _problems(path, check)
+    else:
+        yield from _tail(path, _TIME_ENTRY)
 
 
 def dump_txn_index(path: Path) -> Iterator[dict[str, Any]]:
@@ -75,9 +76,10 @@ def dump_txn_index(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _base_offset(path: Path) -> int:
-    if not path.stem.isdigit():
+    stem = path.name.partition(".")[0]
+    if not stem.isdigit():
         raise ValueError(f"{path}: the name must be the segment's first offset")
-    return int(path.stem)
+    return int(stem)
 
 
 def _entries(path: Path, form: struct.Struct) -> Iterator[tuple[int, tuple[int, ...]]]:
@@ -92,11 +94,26 @@ def _tail(path: Path, form: struct.Struct) -> Iterator[dict[str, Any]]:
         yield {"error": f"{extra} bytes are left over after entries of {form.size} bytes"}
 
 
-def _header_at(log: Path, position: int) -> BatchHeader | None:
-    with open(log, "rb") as file:
-        file.seek(position)
-        data = file.read(BATCH_HEADER_SIZE)
+def _problems(path: Path, check: OffsetIndexCheck | TimeIndexCheck) -> Iterator[dict[str, Any]]:
+    """What does not fit the segment beside the index; nothing can be said where there is none."""
+    log = path.with_name(f"{path.name.partition('.')[0]}.log")
+    if not log.exists():
+        return
+    data = log.read_bytes()
+    end = 0
     try:
-        return read_header(data, 0)
-    except CorruptBatch:
-        return None
+        for position, header in iter_headers(data):
+            end = position + header.size_bytes
+            if isinstance(check, OffsetIndexCheck):
+                check.on_batch(position, header)
+            else:
+                check.on_batch(header)
+    except CorruptBatch as error:
+        yield {"error": f"{log}: {error}"}
+        return
+    if isinstance(check, OffsetIndexCheck):
+        found = check.finish(end)
+    else:
+        found = check.finish(must_be_complete=False)
+    for finding in found:
+        yield {"error": finding.problem}

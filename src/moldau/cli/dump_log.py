@@ -3,16 +3,11 @@
 import mmap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from moldau.cli.dump_records import Decoder, control_fields, decode_fields, shown_bytes
 from moldau.cli.times import format_time
 from moldau.errors import ApiError
-from moldau.ids import uuid_to_str
-from moldau.metadata.framing import decode_record
-from moldau.protocol.message import Message, Struct
-from moldau.protocol.primitives import MalformedMessage
-from moldau.protocol.records import client_data
-from moldau.record.control import ControlType, decode_control_key
 from moldau.record.header import (
     BatchHeader,
     CorruptBatch,
@@ -22,21 +17,22 @@ from moldau.record.header import (
 from moldau.record.records import Record, decode_records
 
 _CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
-_UUID_SIZE: Final = 16
-_CONTROL_VALUES: Final[dict[int, type[Message]]] = {
-    ControlType.ABORT: client_data.EndTxnMarker,
-    ControlType.COMMIT: client_data.EndTxnMarker,
-    ControlType.LEADER_CHANGE: client_data.LeaderChangeMessage,
-    ControlType.SNAPSHOT_HEADER: client_data.SnapshotHeaderRecord,
-    ControlType.SNAPSHOT_FOOTER: client_data.SnapshotFooterRecord,
-    ControlType.KRAFT_VERSION: client_data.KRaftVersionRecord,
-    ControlType.KRAFT_VOTERS: client_data.VotersRecord,
-}
 
 
-def dump_log(
-    path: Path, shows_records: bool, shows_data: bool, is_metadata: bool
-) -> Iterator[dict[str, Any]]:
+class LogOptions(NamedTuple):
+    """What of a segment to print."""
+
+    shows_records: bool = False
+    # Keys, values and headers too.
+    shows_data: bool = False
+    # Only keys and values, and no control records.
+    skips_record_metadata: bool = False
+    decoder: Decoder | None = None
+    # Stop after so many bytes of the file.
+    max_bytes: int | None = None
+
+
+def dump_log(path: Path, options: LogOptions) -> Iterator[dict[str, Any]]:
     """One entry per batch, with its records if they are wanted."""
     with open(path, "rb") as file:
         size = file.seek(0, 2)
@@ -45,16 +41,15 @@ def dump_log(
         with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
             data = memoryview(mapped)
             try:
-                yield from _batches(data, shows_records, shows_data, is_metadata)
+                yield from _batches(data, options)
             finally:
                 data.release()
 
 
-def _batches(
-    data: memoryview, shows_records: bool, shows_data: bool, is_metadata: bool
-) -> Iterator[dict[str, Any]]:
+def _batches(data: memoryview, options: LogOptions) -> Iterator[dict[str, Any]]:
     position = 0
-    while position < len(data):
+    end = len(data) if options.max_bytes is None else min(options.max_bytes, len(data))
+    while position < end:
         try:
             header = read_header(data, position)
         except CorruptBatch as error:
@@ -69,15 +64,13 @@ def _batches(
             yield {"position": position, "base_offset": header.base_offset, "error": problem}
             return
         entry = _batch(data, position, header)
-        if shows_records and "error" not in entry:
+        if options.shows_records and "error" not in entry:
             try:
                 records = decode_records(data, position)
+                shown = (_record(record, header, options) for record in records)
+                entry["records"] = [fields for fields in shown if fields is not None]
             except ApiError as error:
                 entry["error"] = str(error)
-            else:
-                entry["records"] = [
-                    _record(record, header, shows_data, is_metadata) for record in records
-                ]
         yield entry
         position += header.size_bytes
 
@@ -90,6 +83,7 @@ def _batch(data: memoryview, position: int, header: BatchHeader) -> dict[str, An
         "last_offset": header.last_offset,
         "count": header.record_count,
         "base_sequence": header.base_sequence,
+        "last_sequence": header.last_sequence,
         "producer_id": header.producer_id,
         "producer_epoch": header.producer_epoch,
         "partition_leader_epoch": header.partition_leader_epoch,
@@ -115,67 +109,26 @@ def _batch(data: memoryview, position: int, header: BatchHeader) -> dict[str, An
     return entry
 
 
-def _record(
-    record: Record, header: BatchHeader, shows_data: bool, is_metadata: bool
-) -> dict[str, Any]:
-    entry: dict[str, Any] = {"offset": record.offset, "timestamp": record.timestamp}
-    if header.is_control:
-        return {**entry, **_control(record)}
-    if is_metadata:
-        return {**entry, **_metadata(record)}
-    entry["key_size"] = -1 if record.key is None else len(record.key)
-    entry["value_size"] = -1 if record.value is None else len(record.value)
-    if header.has_producer_id:
-        entry["sequence"] = header.base_sequence + record.offset - header.base_offset
-    entry["header_keys"] = [name for name, _ in record.headers]
-    if shows_data:
-        if record.headers:
-            entry["headers"] = [[name, _bytes(value)] for name, value in record.headers]
-        entry["key"] = _bytes(record.key)
-        entry["payload"] = _bytes(record.value)
-    return entry
-
-
-def _control(record: Record) -> dict[str, Any]:
-    kind = decode_control_key(record.key)
-    name = ControlType(kind).name if kind in ControlType.__members__.values() else str(kind)
-    value_class = _CONTROL_VALUES.get(kind)
-    if value_class is None or record.value is None:
-        return {"control": name, "payload": _bytes(record.value)}
-    version = int.from_bytes(record.value[:2], "big")
-    try:
-        value, _ = value_class.decode(record.value, 0, version)
-    except (MalformedMessage, ValueError) as error:
-        return {"control": name, "problem": str(error)}
-    return {"control": name, "data": _plain(value)}
-
-
-def _metadata(record: Record) -> dict[str, Any]:
-    try:
-        message = decode_record(record.value or b"")
-    except (MalformedMessage, ValueError) as error:
-        return {"problem": str(error), "payload": _bytes(record.value)}
-    version = record.value[2] if record.value else 0
-    return {"type": type(message).__name__, "version": version, "data": _plain(message)}
-
-
-def _plain(value: Any) -> Any:
-    """A message as dictionaries and lists, with uuids in Kafka's text form."""
-    if isinstance(value, Struct):
-        return {name: _plain(getattr(value, name)) for name in value.FIELDS}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, bytes | memoryview):
-        raw = bytes(value)
-        return uuid_to_str(raw) if len(raw) == _UUID_SIZE else raw.hex()
-    return value
-
-
-def _bytes(raw: bytes | None) -> str | None:
-    """Text if it is text, hexadecimal digits behind 0x if not."""
-    if raw is None:
+def _record(record: Record, header: BatchHeader, options: LogOptions) -> dict[str, Any] | None:
+    """The fields to print; None if the record is one to leave out."""
+    if header.is_control and options.skips_record_metadata:
         return None
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return f"0x{raw.hex()}"
+    entry: dict[str, Any] = {}
+    if not options.skips_record_metadata:
+        entry = {"offset": record.offset, "timestamp": record.timestamp}
+    if header.is_control:
+        return {**entry, **control_fields(record)}
+    if options.decoder is not None:
+        return {**entry, **decode_fields(options.decoder, record)}
+    if not options.skips_record_metadata:
+        entry["key_size"] = -1 if record.key is None else len(record.key)
+        entry["value_size"] = -1 if record.value is None else len(record.value)
+        if header.has_producer_id:
+            entry["sequence"] = header.base_sequence + record.offset - header.base_offset
+        entry["header_keys"] = [name for name, _ in record.headers]
+    if options.shows_data:
+        if record.headers:
+            entry["headers"] = [[name, shown_bytes(value)] for name, value in record.headers]
+        entry["key"] = shown_bytes(record.key)
+        entry["payload"] = shown_bytes(record.value)
+    return entry

@@ -1,7 +1,8 @@
-"""Format a data directory, and look into its files.
+"""Format a data directory, verify it, and look into its files.
 
 moldau storage format --data-dir DIR
 moldau storage format -t CLUSTER_ID -c server.properties --standalone
+moldau storage verify DIR
 moldau storage dump DIR/orders-0/00000000000000000000.log --print-data-log
 moldau storage dump DIR/__cluster_metadata-0 --format json
 moldau storage random-uuid
@@ -11,13 +12,25 @@ import argparse
 import os
 import random
 import sys
+from typing import Final
 
 from moldau.cli.errors import CommandError, UsageError
+
+_DECODERS: Final = {
+    "offsets-decoder": "of __consumer_offsets",
+    "transaction-log-decoder": "of __transaction_state",
+    "share-group-state-decoder": "of __share_group_state",
+    "cluster-metadata-decoder": "of __cluster_metadata",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     _add_format(verbs.add_parser("format", help="make a data directory", allow_abbrev=False))
+    from moldau.cli import storage_verify
+
+    verify = verbs.add_parser("verify", help="check every byte, offline", allow_abbrev=False)
+    storage_verify.add_arguments(verify)
     _add_dump(verbs.add_parser("dump", help="print what is in files", allow_abbrev=False))
     uuid = verbs.add_parser("random-uuid", help="print an id for a new cluster")
     uuid.set_defaults(action=_random_uuid)
@@ -53,7 +66,8 @@ def _add_format(parser: argparse.ArgumentParser) -> None:
 
 def _add_dump(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Print segments, indexes, snapshots, checkpoints and the metadata log. "
+        "Print segments, indexes, snapshots, checkpoints, and the records of the broker's own "
+        "topics: committed offsets, transactions, share groups and the cluster's metadata. "
         "A directory stands for the files in it."
     )
     parser.add_argument("paths", nargs="*", metavar="PATH")
@@ -63,10 +77,18 @@ def _add_dump(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--deep-iteration", action="store_true", help="records, not only batches")
     parser.add_argument(
-        "--cluster-metadata-decoder",
-        action="store_true",
-        help="values are metadata records; known by itself in __cluster_metadata-0",
+        "--skip-record-metadata", action="store_true", help="only keys and values of records"
     )
+    parser.add_argument("--max-bytes", metavar="N", type=int, help="so much of each segment")
+    decoders = parser.add_mutually_exclusive_group()
+    for option, whose in _DECODERS.items():
+        decoders.add_argument(
+            f"--{option}",
+            dest="decoder",
+            action="store_const",
+            const=option,
+            help=f"records are {whose}; known by itself where the directory has that name",
+        )
     parser.add_argument(
         "--index-sanity-check",
         "--verify-index-only",
@@ -119,15 +141,22 @@ def _format(options: argparse.Namespace) -> int:
 
 def _dump(options: argparse.Namespace) -> int:
     from moldau.cli.dump import DumpOptions, dump_paths
+    from moldau.cli.dump_log import LogOptions
+    from moldau.cli.dump_records import Decoder
 
     paths = [*options.paths, *(options.files or "").split(",")]
     paths = [path for path in paths if path]
     if not paths:
         raise UsageError("storage dump: name a file or a directory")
+    shows_data = options.print_data_log or options.skip_record_metadata
     chosen = DumpOptions(
-        shows_records=options.print_data_log or options.deep_iteration,
-        shows_data=options.print_data_log,
-        is_metadata=options.cluster_metadata_decoder,
+        LogOptions(
+            shows_records=shows_data or options.deep_iteration,
+            shows_data=shows_data,
+            skips_record_metadata=options.skip_record_metadata,
+            decoder=None if options.decoder is None else Decoder(options.decoder),
+            max_bytes=options.max_bytes,
+        ),
         verifies_only=options.verifies_only,
         is_json=options.format == "json",
     )

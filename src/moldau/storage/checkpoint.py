@@ -37,6 +37,7 @@ class CorruptCheckpoint(Exception):  # noqa: N818
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(f"{path}: {problem}")
         self.path = path
+        self.problem = problem
 
 
 class MetaProperties(NamedTuple):
