@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from moldau.broker.group_runtime import group_hash
+from moldau.broker.handlers.groups import client_host
 from moldau.clock import ManualClock
 from moldau.errors import ErrorCode
 from moldau.ids import OFFSETS_TOPIC
@@ -43,6 +44,20 @@ def quick(tmp_path: Path) -> Iterator[RunningBroker]:
 )
 def test_a_group_hashes_as_in_java(group_id: str, expected: int) -> None:
     assert group_hash(group_id) == expected
+
+
+@pytest.mark.parametrize(
+    ("peer", "expected"),
+    # From java.net.InetAddress.toString.
+    [
+        ("127.0.0.1", "/127.0.0.1"),
+        ("::1", "/0:0:0:0:0:0:0:1"),
+        ("2001:db8::ff00:42:8329", "/2001:db8:0:0:0:ff00:42:8329"),
+        ("fe80::1%lo", "/fe80:0:0:0:0:0:0:1%lo"),
+    ],
+)
+def test_a_member_host_is_printed_as_in_java(peer: str, expected: str) -> None:
+    assert client_host(peer) == expected
 
 
 def test_the_first_question_for_a_coordinator_creates_the_topic(

@@ -166,6 +166,24 @@ def group_broker(
 
 
 @pytest.fixture(scope="session")
+def group_reference(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """Apache Kafka with the same settings, to compare with what the group broker answers."""
+    try:
+        require_apache_kafka()
+    except UnavailableError as reason:
+        pytest.skip(str(reason))
+    directory = tmp_path_factory.mktemp("group-reference") / "data"
+    with ApacheKafkaBroker(directory, BROKER_SETTINGS) as broker:
+        yield broker
+
+
+@pytest.fixture(scope="session")
+def group_brokers(group_reference: Broker, group_broker: Broker) -> list[int]:
+    """The ports of Apache Kafka and of the broker under test."""
+    return [group_reference.port, group_broker.port]
+
+
+@pytest.fixture(scope="session")
 def member_factory(tmp_path_factory: pytest.TempPathFactory) -> MemberFactory:
     return MemberFactory(tmp_path_factory.mktemp("members"))
 

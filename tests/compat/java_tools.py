@@ -1,7 +1,9 @@
 """Runs Apache Kafka's command-line tools against a broker."""
 
+import json
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -69,3 +71,31 @@ class JavaTools:
         lines = self.run("kafka-get-offsets", "--topic", topic, "--time", time).lines
         fields = [line.split(":") for line in lines]
         return {int(partition): int(offset) for _, partition, offset in fields}
+
+
+class Toolbox:
+    """Tools that run in one Java process, which is a hundred times quicker than one each."""
+
+    CONSUMER_GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+    GROUPS = "org.apache.kafka.tools.GroupsCommand"
+
+    def __init__(self, command: Sequence[str], log_path: Path) -> None:
+        with log_path.open("wb") as log:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log
+            )
+
+    def run(self, tool: str, *arguments: str | Path) -> Output:
+        """Run a tool to its end, whatever its exit status."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        question = {"tool": tool, "arguments": [str(argument) for argument in arguments]}
+        self._process.stdin.write(json.dumps(question).encode() + b"\n")
+        self._process.stdin.flush()
+        answer = json.loads(self._process.stdout.readline())
+        return Output(answer["status"], answer["stdout"], answer["stderr"])
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(LIMIT_S)

@@ -133,37 +133,52 @@ def test_a_static_member_that_restarts_quickly_finds_its_partitions_as_they_were
     assert {partition for partition, _ in other.records[seen:]} == others
 
 
-def test_members_of_many_libraries_share_a_group_while_the_broker_is_killed(
+def test_groups_of_all_libraries_and_protocols_go_on_while_the_broker_is_killed(
     broker_kind: type[Broker], group_broker: Broker, members: MemberFactory, topic: str
 ) -> None:
     """kill -9 in the middle, twice; commits hold, and what comes later is read as well."""
+    libraries = {
+        "classic": ("confluent-kafka", "java", "franz-go", "sarama", "aiokafka"),
+        # Has no assignor that the others have, so it is in a group of its own.
+        "kafkajs": ("kafkajs", "kafkajs"),
+        "consumer": ("confluent-kafka", "java", "franz-go"),
+    }
     broker = broker_kind(group_broker.directory.parent / f"killed-{topic}", BROKER_SETTINGS)
     with broker:
         reading = GroupTopic(broker.bootstrap, topic, PARTITIONS)
-        group = group_of(reading)
         reading.write(20)
-        everybody = []
-        for library in ("confluent-kafka", "java", "franz-go", "sarama", "aiokafka"):
-            try:
-                where = (broker.bootstrap, group, topic)
-                everybody.append(members.start(Kind(library), *where, assignor="range"))
-            except UnavailableError:
-                continue
-        wait_until_shared(everybody, PARTITIONS)
-        reading.wait_until_read(everybody)
+        groups: dict[str, list[Member]] = {}
+        for name, used in libraries.items():
+            protocol = "consumer" if name == "consumer" else "classic"
+            where = (broker.bootstrap, f"{name}-{topic}", topic)
+            for library in used:
+                try:
+                    kind = Kind(library, protocol)
+                    member = members.start(kind, *where, assignor="range")
+                except UnavailableError:
+                    continue
+                groups.setdefault(where[1], []).append(member)
+        for everybody in groups.values():
+            wait_until_shared(everybody, PARTITIONS)
+            reading.wait_until_read(everybody)
         for _ in range(2):
-            before = reading.committed(group)
+            before = {group: reading.committed(group) for group in groups}
             broker.kill()
             broker.start()
-            after = reading.committed(group)
-            assert {p: o for p, o in before.items() if after.get(p, -1) < o} == {}
+            for group, offsets in before.items():
+                after = reading.committed(group)
+                assert {p: o for p, o in offsets.items() if after.get(p, -1) < o} == {}
             reading.write(20)
-            reading.wait_until_read(everybody)
-        wait_until_shared(everybody, PARTITIONS)
-        for member in everybody:
-            member.leave()
-        assert_read_once(everybody)
-        assert reading.committed(group) == reading.ends
+            for everybody in groups.values():
+                reading.wait_until_read(everybody)
+        for group, everybody in groups.items():
+            wait_until_shared(everybody, PARTITIONS)
+            for member in everybody:
+                member.close_stdin()
+            for member in everybody:
+                member.wait()
+            assert_read_once(everybody)
+            assert reading.committed(group) == reading.ends
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
@@ -218,6 +233,47 @@ def test_a_group_moves_to_the_new_protocol_and_back_without_losing_a_record(
     reading.wait_until_read([*old, *new])
     old[1].leave()
     assert_read_once([*old, *new])
+    assert reading.committed(group_of(reading)) == reading.ends
+
+
+def test_members_of_both_protocols_leave_die_and_sleep_in_one_group(
+    group_broker: Broker, members: MemberFactory, reading: GroupTopic
+) -> None:
+    """Of several libraries: the classic ones come first, and the new ones take the group along."""
+    where = (group_broker.bootstrap, group_of(reading), reading.name)
+    reading.write(10)
+    try:
+        leaver, victim = (
+            members.start(Kind(library), *where, assignor="range")
+            for library in ("confluent-kafka", "franz-go")
+        )
+        wait_until_shared([leaver, victim], PARTITIONS)
+        sleeper, survivor = (
+            members.start(Kind(library, "consumer"), *where)
+            for library in ("confluent-kafka", "java")
+        )
+        everybody = [leaver, victim, sleeper, survivor]
+        old = members.start(Kind("java"), *where)
+    except UnavailableError as reason:
+        pytest.skip(str(reason))
+    wait_until_shared([*everybody, old], PARTITIONS)
+    assert group_type(reading) == "CONSUMER"
+    reading.write(10)
+    leaver.leave()
+    wait_until_shared([victim, sleeper, survivor, old], PARTITIONS)
+    reading.write(10)
+    victim.kill()
+    sleeper.pause()
+    reading.write(10)
+    wait_until_shared([survivor, old], PARTITIONS)
+    reading.wait_until_read([*everybody, old])
+    sleeper.resume()
+    wait_until_shared([sleeper, survivor, old], PARTITIONS)
+    reading.write(10)
+    reading.wait_until_read([*everybody, old])
+    for member in (old, sleeper, survivor):
+        member.leave()
+    assert_read_once([*everybody, old])
     assert reading.committed(group_of(reading)) == reading.ends
 
 

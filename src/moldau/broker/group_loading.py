@@ -15,6 +15,7 @@ import asyncio
 import logging
 from typing import Final
 
+from moldau.broker.partition import Partition
 from moldau.errors import ApiError, ErrorCode
 from moldau.group_coordinator.records import decode_record
 from moldau.group_coordinator.shard import GroupCoordinatorShard
@@ -23,7 +24,6 @@ from moldau.protocol.records.group_coordinator import OffsetCommitKey
 from moldau.record.control import ControlType, decode_control_key
 from moldau.record.header import NO_PRODUCER_ID, BatchHeader
 from moldau.record.records import Record, decode_all
-from moldau.storage.partition_log import PartitionLog
 
 # Some milliseconds of work: what others wait at most for their turn.
 CHUNK_BYTES: Final = 64 * 1024
@@ -36,8 +36,8 @@ logger = logging.getLogger(__name__)
 class GroupLoader:
     """Reads one log into one shard."""
 
-    def __init__(self, log: PartitionLog, shard: GroupCoordinatorShard, max_bytes: int) -> None:
-        self._log = log
+    def __init__(self, partition: Partition, shard: GroupCoordinatorShard, max_bytes: int) -> None:
+        self._partition = partition
         self._shard = shard
         self._max_bytes = min(max_bytes, CHUNK_BYTES)
         self._offsets: dict[bytes, bytes] = {}
@@ -49,10 +49,10 @@ class GroupLoader:
         Raises:
             ApiError: the log cannot be read, or holds what the shard cannot understand.
         """
-        log = self._log
-        offset = log.log_start_offset
+        offset = self._partition.log.log_start_offset
         count = 0
-        while offset < log.log_end_offset:
+        # Asked for anew each time: the replica may move to another log directory.
+        while offset < (log := self._partition.log).log_end_offset:
             fetched = log.read(
                 offset, self._max_bytes, max_offset=log.log_end_offset, min_one_message=True
             )
@@ -97,7 +97,9 @@ class GroupLoader:
             value = record.value
             if key is None:
                 logger.warning(
-                    "offset %d of %s has no key: ignored", record.offset, self._log.topic_partition
+                    "offset %d of %s has no key: ignored",
+                    record.offset,
+                    self._partition.topic_partition,
                 )
             elif not key.startswith(_OFFSET_COMMIT):
                 self._replay(key, value)
@@ -112,5 +114,6 @@ class GroupLoader:
             if decoded is not None:
                 self._shard.replay(decoded.key, decoded.value, producer_id)
         except Exception as error:
-            message = f"{self._log.topic_partition} holds a record that cannot be replayed: {error}"
+            where = self._partition.topic_partition
+            message = f"{where} holds a record that cannot be replayed: {error}"
             raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, message) from error

@@ -91,7 +91,7 @@ class HostedShard:
     async def load(self) -> int:
         """Read the log. Gives the number of records; raises ApiError if it cannot be read."""
         loader = GroupLoader(
-            self.partition.log, self.shard, self._broker.config.offsets_load_buffer_size
+            self.partition, self.shard, self._broker.config.offsets_load_buffer_size
         )
         return await loader.load()
 
@@ -196,10 +196,10 @@ class HostedShard:
                 key, value = encode_record(record)
                 size = len(key) + (0 if value is None else len(value)) + RECORD_OVERHEAD_BYTES
                 if batch.count and batch.size_bytes + size > max_bytes:
-                    partition.append(batch.build(), -1, now_ms, _COORDINATOR)
+                    partition.append(batch.build_for_log(), -1, now_ms, _COORDINATOR)
                     batch = BatchBuilder(self._codec)
                 batch.append(now_ms, key, value)
-            partition.append(batch.build(), -1, now_ms, _COORDINATOR)
+            partition.append(batch.build_for_log(), -1, now_ms, _COORDINATOR)
             for record in records:
                 shard.replay(record.key, record.value)
         except ApiError as error:

@@ -32,7 +32,7 @@ from moldau.config.listeners import (
     parse_overrides,
     protocol_map,
 )
-from moldau.config.settings.groups import GROUPS
+from moldau.config.settings.groups import GROUPS, INTERNAL_GROUPS
 from moldau.config.settings.log import LOG
 from moldau.config.settings.network import NETWORK
 from moldau.config.settings.quorum import QUORUM
@@ -42,11 +42,15 @@ from moldau.config.settings.tiered import TIERED
 from moldau.config.settings.transactions import TRANSACTIONS
 from moldau.errors import ApiError, ErrorCode
 
-_TABLES: Final = (SERVER, QUORUM, NETWORK, LOG, GROUPS, TRANSACTIONS, TIERED, SECURITY)
+_TABLES: Final = (
+    *(SERVER, QUORUM, NETWORK, LOG, GROUPS, INTERNAL_GROUPS, TRANSACTIONS, TIERED, SECURITY),
+)
 
 BROKER_SETTINGS: Final[dict[str, Setting]] = {
     setting.name: setting for table in _TABLES for setting in parse_table(table)
 }
+# DescribeConfigs does not show these unless they are set.
+INTERNAL_SETTINGS: Final = frozenset(setting.name for setting in parse_table(INTERNAL_GROUPS))
 _DEFAULTS: Final[dict[str, Value]] = {
     name: setting.default_value()
     for name, setting in BROKER_SETTINGS.items()
@@ -54,11 +58,11 @@ _DEFAULTS: Final[dict[str, Value]] = {
 }
 
 # Broker settings that exist only while it runs: replication throttles (KIP-73).
-_THROTTLES: Final = (
-    "leader.replication.throttled.rate",
-    "follower.replication.throttled.rate",
-    "replica.alter.log.dirs.io.max.bytes.per.second",
-)
+_THROTTLES: Final = {
+    "leader.replication.throttled.rate": Status.ACCEPTED,
+    "follower.replication.throttled.rate": Status.ACCEPTED,
+    "replica.alter.log.dirs.io.max.bytes.per.second": Status.HONOURED,
+}
 DYNAMIC_ONLY_SETTINGS: Final[dict[str, Setting]] = {
     name: Setting(
         name,
@@ -67,10 +71,10 @@ DYNAMIC_ONLY_SETTINGS: Final[dict[str, Setting]] = {
         "0..",
         "MEDIUM",
         UpdateMode.CLUSTER_WIDE,
-        Status.ACCEPTED,
+        status,
         "Bytes per second that replication may use for the throttled replicas.",
     )
-    for name in _THROTTLES
+    for name, status in _THROTTLES.items()
 }
 
 # What Kafka's stock configuration for one node says, for a node that was told nothing.

@@ -6,6 +6,7 @@ They are Kafka's, so that a configuration one of the two takes is taken by the o
 from typing import TYPE_CHECKING
 
 from moldau.config.definition import ConfigError
+from moldau.config.group_checks import check_group_config
 from moldau.config.listeners import Listener
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ def check_broker_config(config: "BrokerConfig") -> None:
     _check_security(config)
     _check_log(config)
     _check_roles(config)
+    check_group_config(config)
     if config.is_broker:
         _check_advertised(config)
     if config.max_connections_per_ip == 0 and not config.connection_overrides:

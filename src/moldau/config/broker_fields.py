@@ -74,6 +74,7 @@ class BrokerFields:
     group_consumer_min_assignment_interval_ms: int
     group_consumer_min_heartbeat_interval_ms: int
     group_consumer_min_session_timeout_ms: int
+    group_consumer_regex_refresh_interval_ms: int
     group_consumer_session_timeout_ms: int
     group_coordinator_append_linger_ms: int
     group_coordinator_background_threads: int

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from moldau.config.broker import (
     BROKER_SETTINGS,
     DYNAMIC_ONLY_SETTINGS,
+    INTERNAL_SETTINGS,
     BrokerConfig,
     dynamic_setting,
 )
@@ -115,6 +116,8 @@ def describe_broker(
     entries = []
     for name, setting in BROKER_SETTINGS.items():
         if names is not None and name not in names:
+            continue
+        if name in INTERNAL_SETTINGS and name not in broker_config.originals:
             continue
         value = None if setting.sensitive else effective.value_text(name)
         synonyms = _synonyms(

@@ -72,7 +72,8 @@ TOPIC_SYNONYMS: Final[dict[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+# Without ``slots``, which would make a second class of it behind the compiler's back.
+@dataclass(frozen=True)
 class LogConfig:
     """What a partition's log must know; ``LogConfig()`` has Kafka's defaults."""
 
@@ -133,6 +134,13 @@ class LogConfig:
         return "compact" in self.cleanup_policy
 
     @property
+    def max_segment_ms(self) -> int:
+        """How long a segment may take records; a compacted topic must get at them in time."""
+        if self.is_compacted:
+            return min(self.segment_ms, self.max_compaction_lag_ms)
+        return self.segment_ms
+
+    @property
     def is_log_append_time(self) -> bool:
         return self.message_timestamp_type == "LogAppendTime"
 
@@ -183,7 +191,10 @@ def _check_together(values: Mapping[str, Any]) -> None:
     lag_min = values.get("min_compaction_lag_ms", 0)
     lag_max = values.get("max_compaction_lag_ms", _FOREVER)
     if lag_min > lag_max:
-        message = f"min.compaction.lag.ms={lag_min} exceeds max.compaction.lag.ms={lag_max}"
+        message = (
+            f"conflict topic config setting min.compaction.lag.ms ({lag_min}) > "
+            f"max.compaction.lag.ms ({lag_max})"
+        )
         raise ApiError(ErrorCode.INVALID_CONFIG, message)
     if values.get("remote_storage_enable"):
         message = (

@@ -75,6 +75,7 @@ class ClassicGroup:
         "last_written",
         "leader_id",
         "members",
+        "must_rebalance",
         "new_member_added",
         "pending_join",
         "pending_sync",
@@ -120,6 +121,8 @@ class ClassicGroup:
         # Of the first rebalance: how long this round of waiting is, and what is left after it.
         self.initial_delay: tuple[int, int] | None = None
         self.new_member_added = False
+        # It was read from the log in a state that its members could not go on with.
+        self.must_rebalance = False
         self.last_written: GroupMetadataValue | None = None
         # How many members support each protocol.
         self._support: dict[str, int] = {}

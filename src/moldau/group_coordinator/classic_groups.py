@@ -41,7 +41,9 @@ class ClassicGroups:
 
     # -- life ------------------------------------------------------------------------------
 
-    def replay(self, group_id: str, value: GroupMetadataValue | None) -> None:
+    def replay(
+        self, group_id: str, value: GroupMetadataValue | None, *, was_consumer_group: bool = False
+    ) -> None:
         current = self.groups.get(group_id)
         if current is not None:
             if value is not None and current.last_written is value:
@@ -49,7 +51,10 @@ class ClassicGroups:
             self._rebalance.forget(current)
             del self.groups[group_id]
         if value is not None:
-            self.groups[group_id] = _load(group_id, value)
+            group = self.groups[group_id] = _load(group_id, value)
+            # Nothing in the record says that the members who are left have yet to share out
+            # what the others had. A coordinator that died before they did must see to it.
+            group.must_rebalance = was_consumer_group
 
     def add_simple(self, group_id: str) -> None:
         """Somebody keeps offsets under this name without joining."""
@@ -60,8 +65,9 @@ class ClassicGroups:
         out = Outcome()
         for group in self.groups.values():
             self.start_sessions(group, now_ms)
-            if len(group.members) > self._config.group_max_size:
-                # The limit was lowered; a rebalance lets the members commit before some go.
+            # If the limit was lowered, a rebalance lets the members commit before some go.
+            is_too_large = len(group.members) > self._config.group_max_size
+            if is_too_large or (group.must_rebalance and group.members):
                 self._rebalance.prepare(group, now_ms, out)
         return out
 

@@ -93,7 +93,7 @@ class ClassicJoin:
         elif request.member_id in group.pending_join:
             if request.group_instance_id is not None:
                 # Ids are promised to dynamic members only; Kafka fails on this one.
-                join.refuse(ErrorCode.UNKNOWN_SERVER_ERROR, request.member_id)
+                join.refuse(ErrorCode.UNKNOWN_SERVER_ERROR)
                 return
             self._add(join, group, request.member_id)
         else:

@@ -54,6 +54,7 @@ from moldau.protocol.messages.offset_fetch import (
 )
 from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from moldau.protocol.records.group_coordinator import (
+    ConsumerGroupMetadataKey,
     GroupMetadataKey,
     GroupMetadataValue,
     LegacyOffsetCommitKey,
@@ -87,6 +88,9 @@ class GroupCoordinatorShard:
         self._classic = ClassicGroups(config, rng)
         self._consumer = ConsumerGroups(config, rng)
         self._offsets = OffsetStore()
+        # The consumer group whose end was the last record about groups, if it was: one that
+        # turns classic is deleted first, and written as a classic group right after.
+        self._just_deleted: str | None = None
 
     # -- life ------------------------------------------------------------------------------
 
@@ -109,9 +113,13 @@ class GroupCoordinatorShard:
                 self._replay_offset(legacy_key, offset, producer_id)
         elif isinstance(key, GroupMetadataKey):
             assert value is None or isinstance(value, GroupMetadataValue)
-            self._classic.replay(key.group, value)
+            was_consumer_group = self._just_deleted == key.group
+            self._just_deleted = None
+            self._classic.replay(key.group, value, was_consumer_group=was_consumer_group)
         elif self._consumer.replay(key, value):
             group_id: str = getattr(key, "group_id", "")
+            is_end = value is None and isinstance(key, ConsumerGroupMetadataKey)
+            self._just_deleted = group_id if is_end else None
             group = self._classic.groups.get(group_id)
             if group is not None and group.is_simple and self._consumer.has_group(group_id):
                 # Its offsets came first in the log, and were taken for a simple group's.
@@ -304,8 +312,11 @@ class GroupCoordinatorShard:
     def _check_commit(
         self, request: OffsetCommitRequest, context: GroupRequestContext, now_ms: int
     ) -> CommitCheck | None:
-        """Raises ApiError if this member may not commit; the check is for each partition."""
-        _check_group_id(request.group_id)
+        """Raises ApiError if this member may not commit; the check is for each partition.
+
+        Clients of long ago committed under no name at all, and as in Kafka they still may:
+        such a group can be committed to, fetched, described and deleted, but not joined.
+        """
         if self._consumer.has_group(request.group_id):
             return self._consumer.validate_offset_commit(
                 request.group_id,

@@ -123,7 +123,7 @@ class MemberFactory:
     """Builds the programs once, starts members, and ends those that a test left running."""
 
     def __init__(self, build_dir: Path) -> None:
-        self._build_dir = build_dir
+        self.build_dir = build_dir
         self._commands: dict[str, list[str]] = {}
         self._started: list[Member] = []
 
@@ -152,7 +152,7 @@ class MemberFactory:
         given = {name: value for name, value in options.items() if value is not None}
         command = [*self._command(kind.library), json.dumps(given)]
         number = len(self._started)
-        log_path = self._build_dir / f"member-{number}-{kind}.log"
+        log_path = self.build_dir / f"member-{number}-{kind}.log"
         member = Member(f"{kind} {number}", command, log_path)
         self._started.append(member)
         return member
@@ -171,16 +171,16 @@ class MemberFactory:
 
     def _build(self, library: str) -> list[str]:
         if library == "java":
-            command = build_java(self._build_dir, "Member")
+            command = build_java(self.build_dir, "Member")
             # Members live for seconds: compile little, and leave the memory to the others.
             return [command[0], "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *command[1:]]
         if library in ("franz-go", "sarama"):
             program = next(
                 (c[0] for name, c in self._commands.items() if name in ("franz-go", "sarama")), ""
             )
-            return [program or build_go(self._build_dir), "member", library]
+            return [program or build_go(self.build_dir), "member", library]
         if library == "kafkajs":
-            return build_node(self._build_dir, "member.js")
+            return build_node(self.build_dir, "member.js")
         return [sys.executable, str(HERE / "member.py"), library]
 
 

@@ -48,10 +48,12 @@ class Cluster:
         self.last_records: list[CoordinatorRecord] = []
         self.answers: dict[int, Struct] = {}
         self._token = 0
+        # Every broker draws ids that no other has drawn.
+        self._rng = random.Random(7)
         self.shard = self._new_shard()
 
     def _new_shard(self) -> GroupCoordinatorShard:
-        shard = GroupCoordinatorShard(self.config, random.Random(7))
+        shard = GroupCoordinatorShard(self.config, self._rng)
         for key, value in self.log:
             record = decode_record(key, value)
             assert record is not None

@@ -189,6 +189,31 @@ def test_the_settings_of_the_group_win_over_the_brokers() -> None:
     assert list(cluster.group.members) == []
 
 
+def test_a_groups_own_settings_count_within_the_brokers_bounds() -> None:
+    """The bounds may have moved since the group's setting was checked against them."""
+    bounds = {
+        "group.consumer.max.heartbeat.interval.ms": "6000",
+        "group.consumer.min.session.timeout.ms": "40000",
+        "group.consumer.max.assignment.interval.ms": "2000",
+    }
+    cluster = Cluster(bounds)
+    cluster.create_topic("foo", 3)
+    cluster.configure_group(
+        {
+            "consumer.heartbeat.interval.ms": "7000",
+            "consumer.session.timeout.ms": "10000",
+            "consumer.assignment.interval.ms": "60000",
+        }
+    )
+    assert cluster.heartbeat(joining()).heartbeat_interval_ms == 6000
+    cluster.pass_time(39_000)
+    assert list(cluster.group.members) == ["a"]
+    cluster.heartbeat(joining(member_id="b"))
+    assert cluster.group.assignment_epoch == cluster.group.group_epoch
+    cluster.pass_time(1_000)
+    assert list(cluster.group.members) == ["b"]
+
+
 def test_members_that_expire_together_cost_one_epoch() -> None:
     cluster = cluster_with_foo()
     members = [Consumer(cluster, name).join() for name in "abc"]

@@ -10,6 +10,7 @@ from moldau.group_coordinator.consumer.consumer_protocol import (
     assigned_target,
     decode_assignment,
 )
+from moldau.group_coordinator.consumer.member import without_epochs
 from moldau.protocol.message import Struct
 from moldau.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from moldau.protocol.messages.join_group import (
@@ -291,8 +292,9 @@ def test_the_group_survives_a_reload_at_every_stage() -> None:
     new.leave()
     cluster.reload(compact=True)
     classic = cluster.shard._classic.groups[GROUP]
-    assert classic.state is ClassicState.STABLE
     assert sorted(classic.members) == sorted(member.member_id for member in members)
+    # What the new one had is still to be shared out.
+    assert classic.state is ClassicState.PREPARING_REBALANCE
 
 
 def test_a_classic_consumer_may_join_a_group_of_new_ones() -> None:
@@ -436,3 +438,67 @@ def test_a_classic_member_that_does_not_rejoin_in_time_is_out() -> None:
         new.beat()
     assert leader.member_id not in cluster.group.members
     assert follower.member_id in cluster.group.members
+
+
+# Groups that are on their way somewhere when they change their protocol. In the first of these
+# cases Apache Kafka 4.3.1 leaves partitions unread.
+
+
+def test_a_static_member_that_takes_over_a_rebalancing_group_gets_what_is_nobodys() -> None:
+    cluster = Cluster({"group.initial.rebalance.delay.ms": "100"})
+    cluster.create_topic("foo", 4)
+    static, other = ClassicConsumer(cluster, instance_id="i"), ClassicConsumer(cluster)
+    for member in (static, other):
+        member.send_join()
+    cluster.pass_time(1_000)
+    for member in (static, other):
+        member.joined()
+    plan = {static.member_id: {"foo": [0, 1]}, other.member_id: {"foo": [2, 3]}}
+    for member in sorted((static, other), key=lambda member: member.is_leader):
+        member.sync(plan if member.is_leader else None)
+    other.leave()
+    new = Consumer(cluster, "new", instance_id="i").join()
+    new.beat()
+    assert (new.error, new.has, cluster.state) == (0, "foo:0,1,2,3", "Stable")
+
+
+def test_a_static_member_that_takes_over_before_the_first_generation_has_an_epoch() -> None:
+    """With epoch 0 its next heartbeat would be another join."""
+    cluster = Cluster({"group.initial.rebalance.delay.ms": "100"})
+    cluster.create_topic("foo", 4)
+    ClassicConsumer(cluster, instance_id="i").send_join()
+    new = Consumer(cluster, "new", instance_id="i").join()
+    assert new.epoch > 0
+    new.beat()
+    assert (new.error, new.has, cluster.state) == (0, "foo:0,1,2,3", "Stable")
+
+
+def test_a_group_that_moves_back_and_forth_gives_nothing_away_that_is_read() -> None:
+    cluster, (leader, follower) = classic_pair()
+    Consumer(cluster, "new").join().leave()
+    # Nobody has heard of it yet: each still reads what it read.
+    again = Consumer(cluster, "again").join()
+    assert again.has == ""
+    for member in (leader, follower):
+        known = cluster.group.members[member.member_id]
+        assert without_epochs(known.assigned) == {topic_id("foo"): tuple(member.owned["foo"])}
+
+
+def test_what_a_member_claims_to_read_in_a_rebalance_is_not_given_to_a_new_consumer() -> None:
+    """A cooperative member keeps what it has until it has heard its new assignment."""
+    cluster, (leader, follower) = classic_pair()
+    for member in (leader, follower):
+        member.send_join()
+    for member in (leader, follower):
+        member.joined()
+    # The next generation: the follower has to give one up, and has not heard of it.
+    leader.sync({leader.member_id: {"foo": [0, 1]}, follower.member_id: {"foo": [2]}})
+    new = Consumer(cluster, "new").join()
+    assert new.has == ""
+    held = cluster.group.members[follower.member_id]
+    assert without_epochs(held.pending_revocation) == {topic_id("foo"): (3,)}
+    follower.owned = {"foo": [2]}
+    assert follower.beat() == ErrorCode.REBALANCE_IN_PROGRESS
+    follower.join()
+    new.beat()
+    assert new.has == "foo:3"

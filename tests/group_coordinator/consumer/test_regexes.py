@@ -10,8 +10,8 @@ from moldau.protocol.records.group_coordinator import (
 from tests.group_coordinator.consumer.cluster import GROUP, Cluster, Consumer, settle
 
 
-def cluster_with(*names: str) -> Cluster:
-    cluster = Cluster()
+def cluster_with(*names: str, settings: dict[str, str] | None = None) -> Cluster:
+    cluster = Cluster(settings)
     for name in names:
         cluster.create_topic(name, 2)
     return cluster
@@ -132,3 +132,16 @@ def test_a_subscription_by_pattern_is_a_subscription_to_its_topics() -> None:
     assert groups.is_subscribed(GROUP, "foo")
     assert not groups.is_subscribed(GROUP, "bar")
     assert not groups.is_subscribed("other", "foo")
+
+
+def test_how_often_nobody_looks_can_be_set() -> None:
+    cluster = cluster_with("foo", settings={"group.consumer.regex.refresh.interval.ms": "20000"})
+    a = Consumer(cluster, "a", None, "fo.").join()
+    cluster.pass_time(20_000)
+    a.beat()
+    assert cluster.last_records == []
+    cluster.pass_time(1)
+    a.beat()
+    assert [type(record.key) for record in cluster.last_records] == [
+        ConsumerGroupRegularExpressionKey
+    ]

@@ -5,6 +5,9 @@ get the shape that their API gives them.
 """
 
 import asyncio
+import functools
+import socket
+import struct
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final
 
@@ -25,16 +28,30 @@ if TYPE_CHECKING:
     from moldau.broker.broker import Broker
     from moldau.broker.dispatch import RequestContext
 
+REMEMBERED_HOSTS: Final = 1000
 FIRST_JOIN_WITH_REBALANCE_TIMEOUT: Final = 1
 FIRST_JOIN_WITH_NULL_PROTOCOL: Final = 7
 FIRST_SYNC_WITH_PROTOCOL: Final = 5
 
 
 def group_context(context: "RequestContext") -> GroupRequestContext:
-    """Who asks, as the coordinator remembers members; a host has a slash in front in Kafka."""
+    """Who asks, as the coordinator remembers members."""
     return GroupRequestContext(
-        context.api_version, context.client_id or "", f"/{context.session.peer_host}"
+        context.api_version, context.client_id or "", client_host(context.session.peer_host)
     )
+
+
+@functools.lru_cache(REMEMBERED_HOSTS)
+def client_host(peer_host: str) -> str:
+    """An address as Java prints it: a slash in front, and all eight parts of an IPv6 address.
+
+    It is written to the log and shown by tools, so it should not depend on who writes it.
+    """
+    if ":" not in peer_host:
+        return f"/{peer_host}"
+    address, percent, scope = peer_host.partition("%")
+    parts = struct.unpack(">8H", socket.inet_pton(socket.AF_INET6, address))
+    return f"/{':'.join(f'{part:x}' for part in parts)}{percent}{scope}"
 
 
 def check_group_id(group_id: str) -> None:

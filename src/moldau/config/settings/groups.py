@@ -156,3 +156,9 @@ share.coordinator.write.timeout.ms INT 5000 1.. HIGH read-only accepted
 share.fetch.purgatory.purge.interval.requests INT 1000 any MEDIUM read-only accepted
   Requests after which finished share fetches are dropped from the waiting list.
 """  # noqa: E501
+
+# Kafka keeps these to itself: they count, but are shown only where somebody has set them.
+INTERNAL_GROUPS: Final = """
+group.consumer.regex.refresh.interval.ms INT 600000 10000.. MEDIUM read-only honoured
+  How often the topics that match a pattern are looked for although no topic was created.
+"""

@@ -23,27 +23,27 @@ default.replication.factor INT 1 any MEDIUM read-only honoured
   Replicas of a topic that does not say how many it wants.
 delete.topic.enable BOOLEAN true any HIGH read-only honoured
   Whether topics can be deleted.
-log.cleaner.backoff.ms LONG 15000 0.. MEDIUM cluster-wide accepted
+log.cleaner.backoff.ms LONG 15000 0.. MEDIUM cluster-wide honoured
   How long a cleaner with nothing to clean sleeps.
-log.cleaner.dedupe.buffer.size LONG 134217728 any MEDIUM cluster-wide accepted
+log.cleaner.dedupe.buffer.size LONG 134217728 any MEDIUM cluster-wide honoured
   Memory for the keys that all cleaners together look at in one pass.
-log.cleaner.delete.retention.ms LONG 86400000 0.. MEDIUM cluster-wide accepted
+log.cleaner.delete.retention.ms LONG 86400000 0.. MEDIUM cluster-wide honoured
   How long a compacted topic keeps the marker of a deleted key.
-log.cleaner.enable BOOLEAN true any MEDIUM read-only accepted
+log.cleaner.enable BOOLEAN true any MEDIUM read-only honoured
   Whether topics are compacted at all.
-log.cleaner.io.buffer.load.factor DOUBLE 0.9 any MEDIUM cluster-wide accepted
+log.cleaner.io.buffer.load.factor DOUBLE 0.9 any MEDIUM cluster-wide honoured
   How full the cleaner's key table may get.
-log.cleaner.io.buffer.size INT 524288 0.. MEDIUM cluster-wide accepted
+log.cleaner.io.buffer.size INT 524288 0.. MEDIUM cluster-wide honoured
   Memory of all cleaners for reading and writing.
-log.cleaner.io.max.bytes.per.second DOUBLE 1.7976931348623157E308 any MEDIUM cluster-wide accepted
+log.cleaner.io.max.bytes.per.second DOUBLE 1.7976931348623157E308 any MEDIUM cluster-wide honoured
   Most bytes per second that cleaners read and write.
-log.cleaner.max.compaction.lag.ms LONG 9223372036854775807 1.. MEDIUM cluster-wide accepted
+log.cleaner.max.compaction.lag.ms LONG 9223372036854775807 1.. MEDIUM cluster-wide honoured
   Longest time a record stays without being compacted.
-log.cleaner.min.cleanable.ratio DOUBLE 0.5 0..1 MEDIUM cluster-wide accepted
+log.cleaner.min.cleanable.ratio DOUBLE 0.5 0..1 MEDIUM cluster-wide honoured
   Share of uncleaned bytes from which a log is worth cleaning.
-log.cleaner.min.compaction.lag.ms LONG 0 0.. MEDIUM cluster-wide accepted
+log.cleaner.min.compaction.lag.ms LONG 0 0.. MEDIUM cluster-wide honoured
   Shortest time a record stays before it may be compacted away.
-log.cleaner.threads INT 1 0.. MEDIUM cluster-wide accepted
+log.cleaner.threads INT 1 0.. MEDIUM cluster-wide honoured
   Threads that compact logs.
 log.cleanup.policy LIST delete compact|delete MEDIUM cluster-wide honoured
   What happens to old segments: delete, compact, or both.

@@ -13,7 +13,7 @@ compression.type STRING producer uncompressed|zstd|lz4|snappy|gzip|producer MEDI
   Codec of stored batches; producer keeps what the producer chose.
 compression.zstd.level INT 3 -131072..22 MEDIUM cluster-wide honoured
   Level for zstd, if compression.type is zstd.
-delete.retention.ms LONG 86400000 0.. MEDIUM cluster-wide accepted
+delete.retention.ms LONG 86400000 0.. MEDIUM cluster-wide honoured
   How long the marker of a deleted key stays in a compacted topic.
 file.delete.delay.ms LONG 60000 0.. MEDIUM cluster-wide honoured
   Time between taking a segment out of the log and removing its files.
@@ -31,7 +31,7 @@ local.retention.bytes LONG -2 -2.. MEDIUM cluster-wide accepted
   Bytes of a tiered partition kept on the broker; -2 means as retention.bytes.
 local.retention.ms LONG -2 -2.. MEDIUM cluster-wide accepted
   Time a tiered partition's segments stay on the broker; -2 means as retention.ms.
-max.compaction.lag.ms LONG 9223372036854775807 1.. MEDIUM cluster-wide accepted
+max.compaction.lag.ms LONG 9223372036854775807 1.. MEDIUM cluster-wide honoured
   Longest time a record stays without being compacted.
 max.message.bytes INT 1048588 0.. MEDIUM cluster-wide honoured
   Largest batch that a producer may send, after compression.
@@ -41,9 +41,9 @@ message.timestamp.before.max.ms LONG 9223372036854775807 0.. MEDIUM cluster-wide
   How far in the past a record's timestamp may lie.
 message.timestamp.type STRING CreateTime CreateTime|LogAppendTime MEDIUM cluster-wide honoured
   Whether a record carries the producer's time or that of its append.
-min.cleanable.dirty.ratio DOUBLE 0.5 0..1 MEDIUM cluster-wide accepted
+min.cleanable.dirty.ratio DOUBLE 0.5 0..1 MEDIUM cluster-wide honoured
   Share of uncleaned bytes from which the log is worth compacting.
-min.compaction.lag.ms LONG 0 0.. MEDIUM cluster-wide accepted
+min.compaction.lag.ms LONG 0 0.. MEDIUM cluster-wide honoured
   Shortest time a record stays before it may be compacted away.
 min.insync.replicas INT 1 1.. MEDIUM cluster-wide honoured
   Replicas that must be in sync for a write with acks=all to succeed.

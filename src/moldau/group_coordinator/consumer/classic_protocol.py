@@ -17,6 +17,10 @@ from moldau.group_coordinator.consumer.consumer_protocol import (
     owned_partitions,
     protocol_version,
 )
+from moldau.group_coordinator.consumer.downgrade import (
+    convert_to_classic,
+    may_downgrade_by_replacing,
+)
 from moldau.group_coordinator.consumer.group import ConsumerGroup
 from moldau.group_coordinator.consumer.group_update import GroupUpdate
 from moldau.group_coordinator.consumer.member import (
@@ -26,11 +30,7 @@ from moldau.group_coordinator.consumer.member import (
     topic_names,
     without_epochs,
 )
-from moldau.group_coordinator.consumer.migration import (
-    classic_metadata,
-    convert_to_classic,
-    may_downgrade_by_replacing,
-)
+from moldau.group_coordinator.consumer.upgrade import classic_metadata
 from moldau.group_coordinator.consumer.upkeep import Upkeep
 from moldau.group_coordinator.consumer.validation import check_not_full, known_static_member
 from moldau.group_coordinator.outcome import (
@@ -139,7 +139,7 @@ class ClassicProtocolMembers:
             target = group.target(member)
             member = update.reconcile(member, group.assignment_epoch, target, owned, has_changed)
         made += update.records
-        made += convert_to_classic(group, [], member, image, now_ms)
+        made += convert_to_classic(group, [], member, image, now_ms, will_rebalance=needs_rebalance)
         reason = f"Downgrade group {group.group_id} from consumer to classic with stale assignment."
         self._upkeep.downgrade(group, reason if needs_rebalance else "")
         return member

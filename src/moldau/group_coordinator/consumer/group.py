@@ -41,7 +41,7 @@ RECONCILING: Final = "Reconciling"
 GROUP_STABLE: Final = "Stable"
 
 # What a group that nothing is written about begins with.
-_FIRST_EPOCH: Final = 1
+FIRST_EPOCH: Final = 1
 
 
 class ConsumerGroup:
@@ -49,13 +49,13 @@ class ConsumerGroup:
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
-        self.group_epoch = _FIRST_EPOCH
+        self.group_epoch = FIRST_EPOCH
         self.metadata_hash = 0
         self.members: dict[str, ConsumerGroupMember] = {}
         # Instance id -> member id.
         self.static_members: dict[str, str] = {}
         # -1 after its tombstone, which only a deleted group leaves behind.
-        self.assignment_epoch = _FIRST_EPOCH
+        self.assignment_epoch = FIRST_EPOCH
         self.assignment_timestamp_ms = 0
         self.targets: dict[str, Target] = {}
         self.resolved: dict[str, ResolvedRegex] = {}

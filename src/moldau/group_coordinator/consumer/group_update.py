@@ -24,7 +24,6 @@ from moldau.group_coordinator.consumer.metadata_hash import MetadataHashes, part
 from moldau.group_coordinator.consumer.reconciliation import Owned, Reconciliation
 from moldau.group_coordinator.consumer.settings import (
     METADATA_REFRESH_INTERVAL_MS,
-    REGEX_REFRESH_MAX_INTERVAL_MS,
     REGEX_REFRESH_MIN_INTERVAL_MS,
     GroupSettings,
 )
@@ -61,11 +60,17 @@ class GroupUpdate:
         self._now_ms = now_ms
 
     def update_member(
-        self, old: ConsumerGroupMember, new: ConsumerGroupMember, topics_version: int
+        self,
+        old: ConsumerGroupMember,
+        new: ConsumerGroupMember,
+        topics_version: int,
+        *,
+        must_assign: bool = False,
     ) -> bool:
         """Write the member down if it changed; whether its subscription did.
 
-        ``topics_version`` is the image that brought the last new topic.
+        ``topics_version`` is the image that brought the last new topic. ``must_assign`` says
+        that the assignment does not fit the members even if this one brings nothing new.
 
         Raises:
             ApiError: INVALID_REGULAR_EXPRESSION.
@@ -77,7 +82,7 @@ class GroupUpdate:
         regex_changed = new.subscribed_topic_regex != old.subscribed_topic_regex
         topics_changed = self._update_regexes(old, new, topics_version)
         has_changed = names_changed or regex_changed
-        should_bump = has_changed or topics_changed
+        should_bump = has_changed or topics_changed or must_assign
         if should_bump or self._now_ms >= self.group.metadata_fresh_until_ms:
             self._update_epoch(old, new, should_bump)
         return has_changed
@@ -120,7 +125,7 @@ class GroupUpdate:
             refreshed_ms = max(found.timestamp_ms for found in known)
             age_ms = self._now_ms - refreshed_ms
             has_new_topics = min(found.version for found in known) < topics_version
-            is_old = age_ms > REGEX_REFRESH_MAX_INTERVAL_MS
+            is_old = age_ms > self._settings.regex_refresh_interval_ms
             if age_ms > REGEX_REFRESH_MIN_INTERVAL_MS and (has_new_topics or is_old):
                 return list(used)
         return [regex for regex in used if regex not in self.resolved]

@@ -193,7 +193,7 @@ class ConsumerGroups:
         try:
             return self._classic.join(token, request, context, now_ms)
         except ApiError as error:
-            response = JoinGroupResponse(error_code=int(error.code), member_id=request.member_id)
+            response = JoinGroupResponse(error_code=int(error.code))
             return Outcome.reply(token, for_version(response, context.api_version))
 
     def classic_sync(

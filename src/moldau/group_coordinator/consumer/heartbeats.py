@@ -1,7 +1,7 @@
 """ConsumerGroupHeartbeat: joining, living and leaving with the new protocol (KIP-848)."""
 
 from moldau.errors import ApiError, ErrorCode
-from moldau.group_coordinator.classic_group import ClassicGroup
+from moldau.group_coordinator.classic_group import ClassicGroup, ClassicState
 from moldau.group_coordinator.consumer import consumer_records as records
 from moldau.group_coordinator.consumer.group import ConsumerGroup
 from moldau.group_coordinator.consumer.member import (
@@ -12,8 +12,8 @@ from moldau.group_coordinator.consumer.member import (
     ConsumerGroupMember,
     topic_names,
 )
-from moldau.group_coordinator.consumer.migration import check_upgrade, convert_from_classic
 from moldau.group_coordinator.consumer.reconciliation import Owned
+from moldau.group_coordinator.consumer.upgrade import check_upgrade, convert_from_classic
 from moldau.group_coordinator.consumer.upkeep import Upkeep
 from moldau.group_coordinator.consumer.validation import (
     check_heartbeat,
@@ -53,7 +53,7 @@ class Heartbeats:
     ) -> Outcome:
         check_heartbeat(request, context.api_version, self._upkeep.settings.assignors)
         if request.member_epoch in (LEAVE_GROUP_EPOCH, LEAVE_GROUP_STATIC_EPOCH):
-            return self._leave(token, request, now_ms)
+            return self._leave(token, request, classic_group, now_ms)
         out = Outcome()
         group = self._group(request, classic_group, now_ms, out)
         max_size = self._upkeep.settings.max_size
@@ -64,7 +64,12 @@ class Heartbeats:
         new = _updated(old, request, context)
 
         update = self._upkeep.update(group, now_ms)
-        has_changed = update.update_member(old, new, self._upkeep.topics_version)
+        has_changed = update.update_member(
+            old,
+            new,
+            self._upkeep.topics_version,
+            must_assign=self._was_rebalancing(group, classic_group),
+        )
         target_epoch, target = update.update_target(old, new)
         moved = update.reconcile(new, target_epoch, target, owned, has_changed)
         out.records += update.records
@@ -87,8 +92,9 @@ class Heartbeats:
         if group is not None:
             return group
         if request.member_epoch != 0:
-            what = "not found" if classic_group is None else "not a consumer group"
-            message = f"Group {group_id} is {what}."
+            message = f"Consumer group {group_id} not found."
+            if classic_group is not None:
+                message = f"Group {group_id} is not a consumer group."
             raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, message)
         if classic_group is None:
             return ConsumerGroup(group_id)
@@ -104,6 +110,17 @@ class Heartbeats:
         for member in group.members.values():
             upkeep.start_session(group_id, member, now_ms)
         return group
+
+    def _was_rebalancing(self, group: ConsumerGroup, classic_group: ClassicGroup | None) -> bool:
+        """Whether the group has just been made of a classic one that had to share out anew.
+
+        Its members may be fewer than those the last assignment was made for, and a static
+        member that comes back changes nothing: without a new assignment what the others
+        had would be nobody's for ever. (Kafka 4.3.1 leaves it so.)
+        """
+        if classic_group is None or group.group_id in self._upkeep.groups:
+            return False
+        return classic_group.state not in (ClassicState.EMPTY, ClassicState.STABLE)
 
     def _member(
         self,
@@ -157,8 +174,18 @@ class Heartbeats:
             assignment=assignment,
         )
 
-    def _leave(self, token: int, request: ConsumerGroupHeartbeatRequest, now_ms: int) -> Outcome:
-        group = self._upkeep.group(request.group_id)
+    def _leave(
+        self,
+        token: int,
+        request: ConsumerGroupHeartbeatRequest,
+        classic_group: ClassicGroup | None,
+        now_ms: int,
+    ) -> Outcome:
+        group = self._upkeep.groups.get(request.group_id)
+        if group is None:
+            problem = "not found" if classic_group is None else "is not a consumer group"
+            message = f"Group {request.group_id} {problem}."
+            raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, message)
         if request.instance_id is None:
             member = group.member(request.member_id)
         else:

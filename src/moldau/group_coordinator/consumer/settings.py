@@ -3,12 +3,12 @@
 from typing import Final
 
 from moldau.config.broker import BrokerConfig
-from moldau.group_coordinator.consumer.assignors import ASSIGNORS
+from moldau.config.group_checks import assignor_name
 from moldau.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE, MetadataImage
 
-# A group looks at all topics again at most this often for new ones, and at least that often.
+# A group looks at all topics again at most this often for new ones; how often it does so
+# in any case is group.consumer.regex.refresh.interval.ms.
 REGEX_REFRESH_MIN_INTERVAL_MS: Final = 10_000
-REGEX_REFRESH_MAX_INTERVAL_MS: Final = 600_000
 # The subscribed topics are looked at when they change, and anyway after this time.
 METADATA_REFRESH_INTERVAL_MS: Final = 2**31 - 1
 
@@ -17,36 +17,47 @@ _DOWNGRADES: Final = ("downgrade", "bidirectional")
 
 
 class GroupSettings:
-    """What ``group.consumer.*`` and ``consumer.*`` say about one group."""
+    """What ``group.consumer.*`` and ``consumer.*`` say about one group.
+
+    A group's own value is checked against the brokers' bounds when it is set. The bounds
+    may have moved since: then the nearest value within them counts.
+    """
 
     def __init__(self, config: BrokerConfig) -> None:
         self._config = config
-        self.assignors = _assignor_names(config.group_consumer_assignors)
+        names = [assignor_name(text) for text in config.group_consumer_assignors]
+        self.assignors = tuple(dict.fromkeys(names))
         self.max_size = config.group_consumer_max_size
         self.classic_max_size = config.group_max_size
+        self.regex_refresh_interval_ms = config.group_consumer_regex_refresh_interval_ms
         policy = config.group_consumer_migration_policy.lower()
         self.may_upgrade = policy in _UPGRADES
         self.may_downgrade = policy in _DOWNGRADES
 
     def session_timeout_ms(self, group_id: str, image: MetadataImage) -> int:
+        config = self._config
         own = image.config(GROUP_RESOURCE, group_id).get("consumer.session.timeout.ms")
-        return self._config.group_consumer_session_timeout_ms if own is None else int(own)
+        if own is None:
+            return config.group_consumer_session_timeout_ms
+        lowest = config.group_consumer_min_session_timeout_ms
+        return max(lowest, min(int(own), config.group_consumer_max_session_timeout_ms))
 
     def heartbeat_interval_ms(self, group_id: str, image: MetadataImage) -> int:
+        config = self._config
         own = image.config(GROUP_RESOURCE, group_id).get("consumer.heartbeat.interval.ms")
-        return self._config.group_consumer_heartbeat_interval_ms if own is None else int(own)
+        if own is None:
+            return config.group_consumer_heartbeat_interval_ms
+        lowest = config.group_consumer_min_heartbeat_interval_ms
+        return max(lowest, min(int(own), config.group_consumer_max_heartbeat_interval_ms))
 
     def assignment_interval_ms(self, group_id: str, image: MetadataImage) -> int:
+        config = self._config
         own = image.config(GROUP_RESOURCE, group_id).get("consumer.assignment.interval.ms")
         if own is None:
             # The one of these settings that may change while the broker runs.
             name = "group.consumer.assignment.interval.ms"
             own = image.config(BROKER_RESOURCE, "").get(name)
-        return self._config.group_consumer_assignment_interval_ms if own is None else int(own)
-
-
-def _assignor_names(given: tuple[str, ...]) -> tuple[str, ...]:
-    """Kafka takes names, and class names too; classes of other people cannot run here."""
-    known = {f"{name.capitalize()}Assignor": name for name in ASSIGNORS}
-    names = [known.get(name.rpartition(".")[2], name) for name in given]
-    return tuple(name for name in names if name in ASSIGNORS) or tuple(ASSIGNORS)
+        if own is None:
+            return config.group_consumer_assignment_interval_ms
+        lowest = config.group_consumer_min_assignment_interval_ms
+        return max(lowest, min(int(own), config.group_consumer_max_assignment_interval_ms))

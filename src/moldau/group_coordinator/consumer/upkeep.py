@@ -9,13 +9,12 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from moldau.config.broker import BrokerConfig
-from moldau.errors import ApiError, ErrorCode
 from moldau.group_coordinator.consumer import consumer_records as records
+from moldau.group_coordinator.consumer.downgrade import convert_to_classic, may_downgrade
 from moldau.group_coordinator.consumer.group import ConsumerGroup
 from moldau.group_coordinator.consumer.group_update import GroupUpdate
 from moldau.group_coordinator.consumer.member import UNREVOKED_PARTITIONS, ConsumerGroupMember
 from moldau.group_coordinator.consumer.metadata_hash import MetadataHashes
-from moldau.group_coordinator.consumer.migration import convert_to_classic, may_downgrade
 from moldau.group_coordinator.consumer.settings import GroupSettings
 from moldau.group_coordinator.consumer.subscription import subscriptions_of
 from moldau.group_coordinator.consumer.validation import check_instance_is_released
@@ -42,13 +41,6 @@ class Upkeep:
         self._timers = Timers()
         # The epoch that a member must leave before its rebalance timer fires.
         self._rebalance_epochs: dict[tuple[str, str], int] = {}
-
-    def group(self, group_id: str) -> ConsumerGroup:
-        """Raises ApiError GROUP_ID_NOT_FOUND."""
-        group = self.groups.get(group_id)
-        if group is None:
-            raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
-        return group
 
     def update(self, group: ConsumerGroup, now_ms: int) -> GroupUpdate:
         return GroupUpdate(group, self.settings, self.hashes, self.image, now_ms)
@@ -125,7 +117,7 @@ class Upkeep:
         if not members:
             return []
         if may_downgrade(group, members, self.settings):
-            made = convert_to_classic(group, members, None, self.image, now_ms)
+            made = convert_to_classic(group, members, None, self.image, now_ms, will_rebalance=True)
             reason = (
                 f"Downgrade group {group.group_id} from consumer to classic for member leaving."
             )

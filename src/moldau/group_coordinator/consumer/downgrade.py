@@ -1,0 +1,152 @@
+"""A consumer group that becomes a classic one again (KIP-848).
+
+When the last member of the new protocol goes, by leaving, dying, or coming back as a classic
+static member, only members who speak the classic protocol are left, and the group is written
+back as a classic one. Where they have to share out what the others had, they rebalance.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from moldau.errors import ApiError, ErrorCode
+from moldau.group_coordinator.classic_group import ClassicGroup
+from moldau.group_coordinator.classic_member import ClassicMember
+from moldau.group_coordinator.consumer.consumer_protocol import (
+    PROTOCOL_TYPE,
+    encode_assignment,
+    protocol_version,
+)
+from moldau.group_coordinator.consumer.group import ConsumerGroup
+from moldau.group_coordinator.consumer.member import NO_TARGET, ConsumerGroupMember, Target
+from moldau.group_coordinator.consumer.settings import GroupSettings
+from moldau.group_coordinator.outcome import CoordinatorRecord
+from moldau.group_coordinator.records import group_metadata_record
+from moldau.metadata.image import MetadataImage
+from moldau.protocol.messages.join_group import JoinGroupRequestProtocol
+from moldau.protocol.reading import MalformedMessage
+
+
+def may_downgrade(
+    group: ConsumerGroup, leaving: Iterable[ConsumerGroupMember], settings: GroupSettings
+) -> bool:
+    """Whether only classic members are left when these have gone."""
+    leaving = list(leaving)
+    left = len(group.members) - len(leaving)
+    return (
+        settings.may_downgrade
+        and 0 < left <= settings.classic_max_size
+        and group.all_classic_except(leaving)
+    )
+
+
+def may_downgrade_by_replacing(
+    group: ConsumerGroup, replaced: ConsumerGroupMember | None, settings: GroupSettings
+) -> bool:
+    """Whether a classic member comes in the place of the last one of the new protocol."""
+    return (
+        replaced is not None
+        and not replaced.uses_classic_protocol
+        and settings.may_downgrade
+        and len(group.members) <= settings.classic_max_size
+        and group.all_classic_except([replaced])
+    )
+
+
+def convert_to_classic(
+    group: ConsumerGroup,
+    leaving: Iterable[ConsumerGroupMember],
+    joining: ConsumerGroupMember | None,
+    image: MetadataImage,
+    now_ms: int,
+    *,
+    will_rebalance: bool,
+) -> list[CoordinatorRecord]:
+    """The records that make a classic group of the consumer group.
+
+    ``joining`` takes the place of the static member with its instance id, under whose new
+    id records have been written already.
+
+    A group that ``will_rebalance`` is written with what its members have, any other with
+    what they are meant to have. Kafka writes the latter always: should the group move to
+    the new protocol again before its rebalance is over, partitions would be given away that
+    somebody still reads.
+
+    Raises:
+        ApiError: GROUP_ID_NOT_FOUND if what members say cannot be read.
+    """
+    gone = {member.member_id: "" for member in leaving}
+    replaced: Mapping[str, str] = {}
+    members = [member for name, member in group.members.items() if name not in gone]
+    if joining is not None:
+        old = group.static_member(joining.instance_id)
+        assert old is not None, "only a static member takes another one's place"
+        replaced = {old.member_id: joining.member_id}
+        members = [member for member in members if member.member_id != old.member_id]
+        members.append(joining)
+    made = group.tombstones(replaced)
+    try:
+        targets = _held(members) if will_rebalance else _targets(group, members, replaced)
+        classic = _classic_group(group, members, targets, image, now_ms)
+        made.append(group_metadata_record(classic))
+    except MalformedMessage as error:
+        message = f"Cannot downgrade the consumer group {group.group_id}: {error}."
+        raise ApiError(ErrorCode.GROUP_ID_NOT_FOUND, message) from None
+    return made
+
+
+def _classic_group(
+    group: ConsumerGroup,
+    members: Iterable[ConsumerGroupMember],
+    targets: Mapping[str, Target],
+    image: MetadataImage,
+    now_ms: int,
+) -> ClassicGroup:
+    classic = ClassicGroup(
+        group.group_id,
+        generation_id=group.group_epoch,
+        protocol_type=PROTOCOL_TYPE,
+        state_timestamp_ms=now_ms,
+    )
+    for member in members:
+        assert member.classic is not None
+        classic.add(
+            ClassicMember(
+                member.member_id,
+                member.instance_id,
+                member.client_id,
+                member.client_host,
+                member.rebalance_timeout_ms,
+                member.classic.session_timeout_ms,
+                PROTOCOL_TYPE,
+                [
+                    JoinGroupRequestProtocol(name=protocol.name, metadata=protocol.metadata)
+                    for protocol in member.classic.supported_protocols
+                ],
+            )
+        )
+    classic.protocol_name = classic.select_protocol()
+    for name, classic_member in classic.members.items():
+        version = protocol_version(classic_member.metadata(classic.protocol_name))
+        classic_member.assignment = encode_assignment(targets[name], version, image)
+    return classic
+
+
+def _held(members: Iterable[ConsumerGroupMember]) -> dict[str, Target]:
+    """By member id, what it reads, including what it has been told to give up."""
+    held: dict[str, Target] = {}
+    for member in members:
+        partitions: dict[bytes, list[int]] = {}
+        for assigned in (member.assigned, member.pending_revocation):
+            for topic_id, numbers in assigned.items():
+                partitions.setdefault(topic_id, []).extend(numbers)
+        held[member.member_id] = {
+            topic_id: tuple(sorted(numbers)) for topic_id, numbers in partitions.items()
+        }
+    return held
+
+
+def _targets(
+    group: ConsumerGroup, members: Iterable[ConsumerGroupMember], replaced: Mapping[str, str]
+) -> dict[str, Target]:
+    old_ids = {new_id: old_id for old_id, new_id in replaced.items()}
+    names = [member.member_id for member in members]
+    return {name: group.targets.get(old_ids.get(name, name), NO_TARGET) for name in names}
