@@ -14,9 +14,8 @@ from typing import Any
 
 from tools.brokers import ApacheKafkaBroker, Broker, MoldauBroker, kafka_dir
 
-from benchmarks import machine
+from benchmarks import group_rows, log_rows, machine, many_rows
 from benchmarks.clients import Clients, UnavailableError
-from benchmarks.group_rows import BROKER_SETTINGS, group_rows
 from benchmarks.meter import usage
 from benchmarks.report import Line, absolute_line, as_json, lines_of, page
 from benchmarks.rows import FULL, QUICK, Figures, Row, Workbench, all_rows
@@ -24,6 +23,7 @@ from benchmarks.rows import FULL, QUICK, Figures, Row, Workbench, all_rows
 RESULTS = Path(__file__).resolve().parent / "results"
 IDLE_S = 3.0
 IDLE_RSS_LIMIT_MB = 60.0
+BROKER_SETTINGS = {**group_rows.BROKER_SETTINGS, **log_rows.BROKER_SETTINGS}
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -58,6 +58,11 @@ def start_up(broker: Broker) -> Figures:
     return {"start_s": ready}
 
 
+def rows_of(bench: Workbench) -> list[Row]:
+    """What is measured on two brokers that run side by side."""
+    return [*all_rows(bench), *group_rows.group_rows(bench), *log_rows.log_rows(bench)]
+
+
 def matches(name: str, pattern: str) -> bool:
     return fnmatch.fnmatch(name.lower(), f"*{pattern.lower()}*")
 
@@ -66,6 +71,7 @@ class Run:
     """One run of the benchmark, from two empty directories to a table."""
 
     def __init__(self, arguments: argparse.Namespace, folder: Path) -> None:
+        self.folder = folder
         self.pattern: str = arguments.rows
         self.repeat: int = arguments.repeat or (1 if arguments.quick else 3)
         self.bench = Workbench(Clients(folder), QUICK if arguments.quick else FULL)
@@ -90,6 +96,11 @@ class Run:
             self.runs["start-up"] = runs
             targets = [("start_s", "at most", 0.1)]
             self.lines += lines_of("start-up to the first answered request", runs, targets)
+        for count in self.bench.amounts.idle_partitions:
+            if self.wants(many_rows.row_name(count)):
+                self.idle_partitions(count)
+        if not any(self.wants(row.name) for row in rows_of(self.bench)):
+            return
         try:
             for broker in self.sides.values():
                 broker.start()
@@ -97,7 +108,7 @@ class Run:
             say("warming up both brokers")
             for broker in self.sides.values():
                 self.bench.warm_up(broker)
-            for row in [*all_rows(self.bench), *group_rows(self.bench)]:
+            for row in rows_of(self.bench):
                 if self.wants(row.name):
                     self.row(row)
             self.memory("loaded")
@@ -105,6 +116,26 @@ class Run:
             for broker in self.sides.values():
                 if broker.process is not None:
                     broker.stop()
+
+    def idle_partitions(self, count: int) -> None:
+        began = time.monotonic()
+        name = many_rows.row_name(count)
+        sides = many_rows.sides(self.folder, count, BROKER_SETTINGS)
+        try:
+            filled = interleaved(sides, lambda broker: many_rows.fill(broker, count), 1)
+            started = interleaved(sides, start_up, self.repeat)
+        except RuntimeError as error:
+            self.notes.append(f"not measured: {name}: {error}")
+            return
+        finally:
+            for broker in sides.values():
+                if broker.process is not None:
+                    broker.kill()
+                shutil.rmtree(broker.directory, ignore_errors=True)
+        runs = {side: [filled[side][0] | each for each in started[side]] for side in sides}
+        self.runs[name] = runs
+        self.lines += lines_of(name, runs, many_rows.TARGETS, many_rows.LIMITS)
+        say(f"{name}: {time.monotonic() - began:.0f} s")
 
     def memory(self, when: str) -> None:
         time.sleep(IDLE_S)
@@ -123,7 +154,7 @@ class Run:
             say(f"{row.name}: skipped, {reason}")
             return
         self.runs[row.name] = runs
-        self.lines += lines_of(row.name, runs, row.targets)
+        self.lines += lines_of(row.name, runs, row.targets, row.limits)
         say(f"{row.name}: {time.monotonic() - began:.0f} s")
 
 
@@ -135,8 +166,10 @@ def main() -> int:
     arguments = parse_arguments()
     if arguments.list:
         bench = Workbench(Clients(Path()), FULL)
-        for row in [*all_rows(bench), *group_rows(bench)]:
+        for row in rows_of(bench):
             print(row.name)
+        for count in bench.amounts.idle_partitions:
+            print(many_rows.row_name(count))
         return 0
     if not (kafka_dir() / "bin" / "kafka-server-start").exists():
         say("Apache Kafka is not installed: run tools/install-apache-kafka, or set KAFKA_DIR")

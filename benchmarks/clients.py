@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -115,12 +116,19 @@ def _run_for_json(command: list[str]) -> dict[str, float]:
 
 def record_batch(count: int, size: int) -> bytes:
     """A magic-2 batch of ``count`` records with the same random value."""
+    return encode_records([(None, os.urandom(size))] * count)
+
+
+def encode_records(pairs: Sequence[tuple[bytes | None, bytes]]) -> bytes:
+    """A magic-2 batch of records with these keys and values, all of this moment."""
     timestamp = int(time.time() * 1000)
-    value = os.urandom(size)
     records = bytearray()
-    for number in range(count):
-        body = b"\0\0" + _varint(number) + _varint(-1) + _varint(size) + value + _varint(0)
+    for number, (key, value) in enumerate(pairs):
+        body = b"\0\0" + _varint(number)
+        body += _varint(-1) if key is None else _varint(len(key)) + key
+        body += _varint(len(value)) + value + _varint(0)
         records += _varint(len(body)) + body
+    count = len(pairs)
     head = struct.pack(">hiqqqhii", 0, count - 1, timestamp, timestamp, -1, -1, -1, count)
     checksummed = head + bytes(records)
     tail = struct.pack(">ibI", -1, 2, crc32c.crc32c(checksummed)) + checksummed

@@ -55,6 +55,8 @@ class Broker:
         self.log_path = directory.parent / f"{directory.name}.{self.kind}.log"
         self.process: subprocess.Popen[bytes] | None = None
         self.ready_s = 0.0
+        self.start_limit_s = START_LIMIT_S
+        self.stop_limit_s = STOP_LIMIT_S
 
     @property
     def bootstrap(self) -> str:
@@ -96,7 +98,7 @@ class Broker:
                 pass
             if self.process.poll() is not None:
                 raise RuntimeError(f"{self.kind} ended while starting:\n{self.log_tail()}")
-            if time.monotonic() - began > START_LIMIT_S:
+            if time.monotonic() - began > self.start_limit_s:
                 self.kill()
                 raise RuntimeError(f"{self.kind} gave no answer:\n{self.log_tail()}")
             time.sleep(0.005)
@@ -117,7 +119,7 @@ class Broker:
         if self.process.poll() is None:
             self.process.send_signal(signal_number)
         try:
-            status = self.process.wait(STOP_LIMIT_S)
+            status = self.process.wait(self.stop_limit_s)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

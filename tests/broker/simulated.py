@@ -1,7 +1,7 @@
 """A broker on a simulated disk and a clock that stands still: no socket, no real file."""
 
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from typing import Any, TypeVar, cast
 
@@ -19,6 +19,7 @@ from moldau.protocol.messages.create_topics import (
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
+from moldau.protocol.primitives import FileRegion
 from moldau.record.records import decode_all
 from moldau.storage.simulated_disk import SimulatedDisk
 from tests.broker.batches import batch
@@ -58,14 +59,20 @@ class NoServer:
 class SimulatedBroker:
     """One life of a broker; the disk and the clock outlive it."""
 
-    def __init__(self, disk: SimulatedDisk, clock: ManualClock) -> None:
-        config = BrokerConfig.from_properties({"log.dirs": "/disk"})
+    def __init__(
+        self,
+        disk: SimulatedDisk,
+        clock: ManualClock,
+        settings: Mapping[str, str] | None = None,
+        seed: int = 1,
+    ) -> None:
+        config = BrokerConfig.from_properties({"log.dirs": "/disk", **(settings or {})})
         self.session = Session("simulated", 1, "PLAINTEXT")
         self.node = Node(
             config,
             disk=disk,
             clock=clock,
-            rng=random.Random(1),
+            rng=random.Random(seed),
             executor=InlineExecutor(),
             make_server=cast(Any, NoServer),
         )
@@ -83,7 +90,10 @@ class SimulatedBroker:
         key = request.API_KEY
         handled = self.handle(request, version)
         reply = await handled if isinstance(handled, Awaitable) else handled
-        answer = b"".join(bytes(part) for part in cast(Any, reply))
+        answer = b"".join(
+            part.read() if isinstance(part, FileRegion) else bytes(part)
+            for part in cast(Any, reply)
+        )
         _, position = decode_response_header(answer, key, version)
         return APIS[key].response_class().decode(answer, position, version)[0]
 

@@ -4,7 +4,13 @@ import random
 
 import pytest
 
-from moldau.network.frames import LARGE_FRAME_BYTES, PAUSE_BYTES, FrameReader, SharedBuffer
+from moldau.network.frames import (
+    LARGE_FRAME_BYTES,
+    PAUSE_BYTES,
+    SMALL_BURST_BYTES,
+    FrameReader,
+    SharedBuffer,
+)
 from moldau.network.session import CloseConnection
 from tests.network.serving import framed
 
@@ -49,7 +55,7 @@ def test_a_frame_that_arrives_byte_by_byte_comes_out_whole() -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_any_sizes_in_any_pieces_come_out_the_same(seed: int) -> None:
     rng = random.Random(seed)
-    around = (0, 1, 3, 100, 16384, LARGE_FRAME_BYTES, 131072, 262144, 524288)
+    around = (0, 1, 3, 100, SMALL_BURST_BYTES, LARGE_FRAME_BYTES, 131072, 262144, 524288)
     frames = [
         rng.randbytes(max(0, rng.choice(around) + rng.randint(-5, 5)))
         for _ in range(rng.randint(1, 8))
@@ -59,7 +65,7 @@ def test_any_sizes_in_any_pieces_come_out_the_same(seed: int) -> None:
     taken: list[bytes] = []
     position = 0
     while position < len(wire):
-        size = rng.choice((1, 3, 4, 1000, 65536, 400000))
+        size = rng.choice((1, 3, 4, 1000, SMALL_BURST_BYTES, 65536, 400000))
         taken += feed(to, wire[position : position + size])
         position += size
     assert taken == frames

@@ -13,6 +13,7 @@ from moldau.protocol.messages.fetch import (
     FetchResponse,
     PartitionData,
 )
+from moldau.protocol.reading import COPIED_RECORDS_BYTES
 from tests.protocol.random_messages import (
     all_messages,
     every_version,
@@ -94,15 +95,29 @@ def test_a_file_region_is_left_in_place_by_parts_and_read_by_encode() -> None:
     assert decoded.responses[0].partitions[0].records == region.read()
 
 
-def test_decoded_records_are_a_view_of_the_frame() -> None:
-    response = FetchResponse(
-        responses=[FetchableTopicResponse(partitions=[PartitionData(records=b"x" * 5000)])]
-    )
-    frame = response.encode(17)
-    decoded, _ = FetchResponse.decode(frame, 0, 17)
-    records = decoded.responses[0].partitions[0].records
+def decoded_records(size_bytes: int, version: int) -> tuple[bytes, object]:
+    """A frame with records of that size, and what is decoded from it."""
+    data = PartitionData(records=b"x" * size_bytes)
+    response = FetchResponse(responses=[FetchableTopicResponse(partitions=[data])])
+    frame = response.encode(version)
+    decoded, _ = FetchResponse.decode(frame, 0, version)
+    return frame, decoded.responses[0].partitions[0].records
+
+
+@pytest.mark.parametrize("version", [11, 17])
+def test_decoded_records_are_a_view_of_the_frame(version: int) -> None:
+    frame, records = decoded_records(COPIED_RECORDS_BYTES + 1, version)
     assert isinstance(records, memoryview)
     assert records.obj is frame
+    assert records == b"x" * (COPIED_RECORDS_BYTES + 1)
+
+
+@pytest.mark.parametrize("version", [11, 17])
+@pytest.mark.parametrize("size_bytes", [0, 1, COPIED_RECORDS_BYTES])
+def test_small_records_are_copied_out_of_the_frame(size_bytes: int, version: int) -> None:
+    _, records = decoded_records(size_bytes, version)
+    assert type(records) is bytes
+    assert records == b"x" * size_bytes
 
 
 def test_every_message_gets_lists_of_its_own() -> None:

@@ -131,3 +131,10 @@ def test_nonsense_between_batches_is_corrupt() -> None:
 def test_a_header_is_written_as_it_was_read() -> None:
     data = batch(4, base_offset=77, leader_epoch=3)
     assert encode_batch(read_header(data, 0), data[BATCH_HEADER_SIZE:]) == data
+
+
+def test_a_header_reads_the_same_from_bytes_and_from_a_view() -> None:
+    data = b"before" + batch(producer_id=2**40, producer_epoch=-1, base_sequence=7)
+    header = repr(read_header(data, 6))
+    assert header == repr(read_header(memoryview(data), 6))
+    assert header == repr(read_header(bytearray(data), 6))

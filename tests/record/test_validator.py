@@ -1,6 +1,7 @@
 """What becomes of a produced batch, one rule at a time."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,8 +11,10 @@ from hypothesis import strategies as st
 from moldau.config.topic import LogConfig
 from moldau.errors import ApiError, ErrorCode
 from moldau.record.compression import Codec, compress
+from moldau.record.fitting import Fitting
 from moldau.record.header import (
     BATCH_HEADER_SIZE,
+    SMALL_BATCH_BYTES,
     BatchHeader,
     crc_is_valid,
     encode_batch,
@@ -19,7 +22,12 @@ from moldau.record.header import (
 )
 from moldau.record.produced import ProducedBatch
 from moldau.record.records import BatchBuilder, decode_records, encode_record
-from moldau.record.validator import RecordErrors, check_produce_version, validate_produced
+from moldau.record.validator import (
+    RecordErrors,
+    check_produce_version,
+    fit_built,
+    validate_produced,
+)
 
 NOW = 1_700_000_000_000
 HOUR = 3_600_000
@@ -77,6 +85,15 @@ def test_an_everyday_batch_goes_to_the_log_as_it_came(codec: Codec, walk: bool) 
 
 def test_bytes_are_taken_as_well_as_views() -> None:
     assert decode_records(stored(validate_produced(batch(), DEFAULT, NOW)))[0].offset == 500
+
+
+def test_a_small_batch_in_bytes_is_written_in_one_piece_and_a_large_one_is_not_copied() -> None:
+    small, large = batch(), batch(*[NOW] * 50)
+    assert len(small) < SMALL_BATCH_BYTES < len(large)
+    assert len(validate_produced(small, DEFAULT, NOW).parts(0, 0)) == 1
+    rest = validate_produced(large, DEFAULT, NOW).parts(0, 0)[1]
+    assert isinstance(rest, memoryview)
+    assert rest.obj is large
 
 
 @pytest.mark.parametrize("data", [None, b"", b"short", batch()[:40], batch()[:-1]])
@@ -375,17 +392,36 @@ configs = st.builds(
 )
 
 
-def check_outcome(data: bytes, config: LogConfig, walk: bool, from_client: bool) -> None:
-    before = bytes(data)
+def outcome(
+    data: bytes | memoryview, config: LogConfig, walk: bool, from_client: bool
+) -> bytes | str:
     try:
         produced = validate_produced(
-            memoryview(data), config, NOW, walk_uncompressed=walk, from_client=from_client
+            data, config, NOW, walk_uncompressed=walk, from_client=from_client
         )
-    except ApiError:
-        return
-    finally:
-        assert data == before
-    stored(produced)
+    except ApiError as error:
+        return f"{error.code.name}: {error.message}"
+    return stored(produced)
+
+
+def check_outcome(data: bytes, config: LogConfig, walk: bool, from_client: bool) -> None:
+    frame = bytearray(data)
+    found = outcome(memoryview(frame), config, walk, from_client)
+    assert frame == data
+    assert found == outcome(data, config, walk, from_client)
+    if isinstance(found, bytes):
+        # What was taken at a glance is what a closer look makes of it.
+        header = read_header(data, 0)
+        looked_at = Fitting(
+            data[: header.size_bytes],
+            header,
+            config,
+            NOW,
+            from_client=from_client,
+            ignore_size=False,
+            walk_uncompressed=walk,
+        )
+        assert stored(looked_at.fit()) == found
 
 
 @given(st.sampled_from(list(Codec)), configs, st.booleans(), st.booleans(), st.data())
@@ -413,3 +449,61 @@ def test_a_batch_that_lies_under_a_right_checksum_is_refused_or_stored_whole(
 def test_noise_is_refused(noise: bytes, config: LogConfig, walk: bool) -> None:
     with pytest.raises(ApiError):
         validate_produced(noise, config, NOW, walk_uncompressed=walk)
+
+
+# --- batches that this process built
+
+
+def built(codec: Codec = Codec.NONE, value: bytes = b"v") -> BatchBuilder:
+    builder = BatchBuilder(codec)
+    for number in range(3):
+        builder.append(NOW, b"k%d" % number, value)
+    return builder
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
+def test_a_batch_built_here_goes_to_the_log_as_it_is(codec: Codec) -> None:
+    """The bytes are those of ``build``, and nobody has looked at them once more."""
+    config = LogConfig(cleanup_policy=("compact",))
+    batch = built(codec).build_for_log()
+    assert fit_built(batch, config, NOW) is batch
+    assert b"".join(batch.parts(0, -1)) == built(codec).build()
+    again = validate_produced(b"".join(batch.parts(0, -1)), config, NOW)
+    assert again.header.record_count == batch.header.record_count == 3
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"compression_type": "lz4"},
+        {"message_timestamp_type": "LogAppendTime"},
+        {"message_timestamp_after_max_ms": 5},
+        {"message_timestamp_before_max_ms": 5},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("now_ms", [NOW - 100, NOW, NOW + 100])
+def test_a_batch_built_here_is_made_to_fit_what_the_topic_wants(
+    wish: dict[str, Any], now_ms: int
+) -> None:
+    """As one that came from outside would be, and is refused where that would be."""
+    config = replace(LogConfig(cleanup_policy=("compact",)), **wish)
+
+    def outcome(fit: Callable[[], ProducedBatch]) -> bytes | ErrorCode:
+        try:
+            return stored(fit())
+        except ApiError as refusal:
+            return refusal.code
+
+    data = built().build()
+    options = {"from_client": False, "walk_uncompressed": False}
+    expected = outcome(lambda: validate_produced(data, config, now_ms, **options))
+    batch = built().build_for_log()
+    assert outcome(lambda: fit_built(batch, config, now_ms)) == expected
+
+
+def test_a_batch_built_here_may_be_too_large_too() -> None:
+    config = LogConfig(max_message_bytes=1000)
+    with pytest.raises(ApiError) as refused:
+        fit_built(built(value=bytes(1000)).build_for_log(), config, NOW)
+    assert refused.value.code is ErrorCode.MESSAGE_TOO_LARGE

@@ -25,7 +25,7 @@ from moldau.storage.disk import Disk, RealDisk
 from moldau.storage.log_dirs import DELETE, FUTURE, STRAY, parse_directory, suffixed_name
 from moldau.storage.log_manager import LogManager
 from moldau.storage.simulated_disk import SimulatedDisk, keep_everything, keep_nothing
-from tests.storage.log_making import EPOCH, START_MS, append, batch, read_all
+from tests.storage.log_making import START_MS, append, read_all
 
 CONFIG = LogConfig(segment_bytes=500)
 TOPIC_ID = b"0123456789abcdef"
@@ -307,42 +307,6 @@ def test_damaged_checkpoints_cost_time_and_nothing_else() -> None:
     found = started(disk).get(ORDERS)
     assert found is not None
     assert found.log_end_offset == 1
-
-
-def test_logs_are_flushed_when_flush_ms_have_passed() -> None:
-    clock = ManualClock(START_MS)
-    manager = started(SimulatedDisk(), clock=clock)
-    log = manager.get_or_create(ORDERS, LogConfig(flush_ms=1000), TOPIC_ID)
-    never = manager.get_or_create(TopicPartition("never", 0), LogConfig(), TOPIC_ID)
-    append(log, b"a")
-    append(never, b"a")
-    manager.flush_dirty_logs(START_MS + 999)
-    assert log.recovery_point == 0
-    clock.advance(1000)
-    manager.flush_dirty_logs(clock.now_ms())
-    assert (log.recovery_point, never.recovery_point) == (1, 0)
-
-
-def test_producers_expire() -> None:
-    manager = started(SimulatedDisk())
-    log = manager.get_or_create(ORDERS, CONFIG, TOPIC_ID)
-    log.append_as_leader(batch(b"a", producer_id=4, sequence=0), EPOCH, START_MS)
-    assert manager.remove_expired_producers(START_MS + 86_399_999) == 0
-    assert manager.remove_expired_producers(START_MS + 86_400_000) == 1
-
-
-def test_retention_reaches_every_log() -> None:
-    clock = ManualClock(START_MS)
-    disk = SimulatedDisk(clock=clock)
-    manager = started(disk, clock=clock)
-    config = LogConfig(segment_bytes=500, retention_ms=10)
-    log = manager.get_or_create(ORDERS, config, TOPIC_ID)
-    for _ in range(10):
-        append(log, b"x" * 150)
-    assert manager.delete_old_segments(START_MS + 11) == 5
-    assert log.log_start_offset == 10
-    manager.delete_expired_directories(START_MS + 60_000)
-    assert not any(name.endswith(".deleted") for name in disk.list_dir(log.directory))
 
 
 # -- disks that fail --

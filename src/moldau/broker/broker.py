@@ -4,24 +4,32 @@
 ones. No handler knows the difference.
 """
 
+import asyncio
+import logging
 import random
 from typing import TypeVar
 
+from moldau.broker.directory_assignments import DirectoryAssignments
 from moldau.broker.dynamic_config import DynamicConfig
 from moldau.broker.fetch_sessions import FetchSessionCache
 from moldau.broker.group_runtime import GroupRuntime
+from moldau.broker.metadata_answers import MetadataAnswers
 from moldau.broker.metadata_log import MetadataLog
 from moldau.broker.producer_ids import ProducerIds
 from moldau.broker.replica_manager import ReplicaManager
+from moldau.broker.replica_mover import ReplicaMover
 from moldau.clock import Clock
 from moldau.config.broker import BrokerConfig
 from moldau.controller.controller import Controller
 from moldau.controller.outcome import Outcome
+from moldau.errors import ApiError
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage
 from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from moldau.storage.disk import Disk
 from moldau.storage.log_manager import LogManager
+
+logger = logging.getLogger(__name__)
 
 Resp = TypeVar("Resp")
 
@@ -45,9 +53,13 @@ class Broker:
         self.logs = logs
         self.metadata = metadata
         self.configs = DynamicConfig(config)
-        self.replicas = ReplicaManager(config.node_id, logs, self.configs)
+        self.assignments = DirectoryAssignments(self)
+        self.replicas = ReplicaManager(config.node_id, logs, self.configs, self.assignments.note)
+        self.mover = ReplicaMover(self)
+        self._reporting: set[asyncio.Task[None]] = set()
         slots = config.max_incremental_fetch_session_cache_slots
         self.fetch_sessions = FetchSessionCache(slots, rng)
+        self.metadata_answers = MetadataAnswers()
         self.producer_ids = ProducerIds(self)
         self.groups = GroupRuntime(self)
 
@@ -73,6 +85,7 @@ class Broker:
         self.configs.follow(self.image)
         self.replicas.start(self.image)
         self.groups.start(self.image)
+        self.mover.resume()
         self.metadata.add_listener(self._on_metadata)
 
     def stop(self) -> None:
@@ -80,10 +93,34 @@ class Broker:
         self.groups.stop()
         self.replicas.release_waiters()
 
+    async def settle(self) -> None:
+        """Return when nothing works on the logs any more and the metadata is what it should be."""
+        await self.mover.stop()
+        await self.assignments.settled()
+        if self._reporting:
+            await asyncio.wait(self._reporting)
+
+    def directory_failed(self, path: str) -> None:
+        """One of several disks failed: give up what lies on it, and let the cluster know."""
+        self.mover.review()
+        directory_id = self.logs.dirs.failed_ids.get(path)
+        if directory_id is not None:
+            report = asyncio.get_running_loop().create_task(self._report_failure(directory_id))
+            self._reporting.add(report)
+            report.add_done_callback(self._reporting.discard)
+
+    async def _report_failure(self, directory_id: bytes) -> None:
+        try:
+            await self.metadata.report_offline([directory_id])
+        except ApiError as error:
+            logger.error("the controller does not know that a directory failed: %s", error)
+
     def _on_metadata(self, image: MetadataImage, delta: MetadataDelta) -> None:
         self.configs.follow(image)
         self.replicas.apply(image, delta)
         self.groups.apply(image, delta)
+        if delta.deleted_topics:
+            self.mover.review()
 
     async def commit(self, outcome: Outcome[Resp]) -> Resp:
         """Make what the controller decided so, and answer once it is on disk."""

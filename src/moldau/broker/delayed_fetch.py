@@ -20,29 +20,33 @@ class DelayedFetch:
 
     def __init__(self, partitions: list[Partition], needed_bytes: int) -> None:
         self._needed_bytes = needed_bytes
-        self._marks = [(each, each.bytes_appended, each.registration) for each in partitions]
+        self._marks = {each: (each.bytes_appended, each.registration) for each in partitions}
         self._done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def wait(self, timeout_ms: int) -> None:
         timer = self._done.get_loop().call_later(timeout_ms / 1000, self.finish)
-        for partition, _, _ in self._marks:
+        partitions = list(self._marks)
+        for partition in partitions:
             partition.add_waiter(self)
-        self.check()
+            self.check(partition)
         try:
             await self._done
         finally:
             timer.cancel()
-            for partition, _, _ in self._marks:
+            for partition in partitions:
                 partition.remove_waiter(self)
 
-    def check(self) -> None:
-        arrived = 0
-        for partition, mark, registration in self._marks:
-            arrived += partition.bytes_appended - mark
-            if partition.registration is not registration or not partition.is_leader:
-                self.finish()
-                return
-        if arrived >= self._needed_bytes:
+    def check(self, partition: Partition) -> None:
+        """Look at the one partition that has news: a fetch may wait for thousands."""
+        mark, registration = self._marks[partition]
+        if partition.registration is not registration or not partition.is_leader:
+            self.finish()
+            return
+        appended = partition.bytes_appended
+        if appended != mark:
+            self._marks[partition] = (appended, registration)
+            self._needed_bytes -= appended - mark
+        if self._needed_bytes <= 0:
             self.finish()
 
     def finish(self) -> None:

@@ -7,7 +7,7 @@ awaitable of either when it has to wait: then, and only then, a coroutine is mad
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from moldau.errors import ApiError, ErrorCode
 from moldau.metadata.features import SUPPORTED_FEATURES
@@ -15,6 +15,7 @@ from moldau.metadata.image import MetadataImage
 from moldau.network.session import CloseConnection, Handled, Overlapping, Reply, Session
 from moldau.protocol.api import APIS
 from moldau.protocol.header import RequestHeader, decode_request_header, response_header
+from moldau.protocol.message import Message
 from moldau.protocol.messages.api_versions import (
     ApiVersion,
     ApiVersionsResponse,
@@ -26,9 +27,9 @@ from moldau.protocol.primitives import Part
 if TYPE_CHECKING:
     from moldau.broker.broker import Broker
 
-API_VERSIONS_KEY = 18
-PRODUCE_KEY = 0
-FIRST_VERSION_WITH_ZERO_LEVELS = 4
+API_VERSIONS_KEY: Final = 18
+PRODUCE_KEY: Final = 0
+FIRST_VERSION_WITH_ZERO_LEVELS: Final = 4
 
 logger = logging.getLogger(__name__)
 
@@ -83,8 +84,8 @@ class Handler:
         decode = self._decode
         if decode is None:
             decode = self._decode = APIS[self.key].request_class().decode
-        request, _ = decode(frame, position, version)
-        return request
+        found: tuple[Any, int] = decode(frame, position, version)
+        return found[0]
 
     def error_response(self, error: ApiError) -> Response:
         """An answer that carries ``error`` at its top; the connection ends where there is none."""
@@ -103,7 +104,7 @@ class Dispatcher:
     def __init__(
         self, broker: "Broker", handlers: Mapping[int, Handler], *, is_controller: bool = False
     ) -> None:
-        self.handlers = handlers
+        self.handlers = dict(handlers)
         self.is_controller = is_controller
         self._broker = broker
 
@@ -123,6 +124,9 @@ class Dispatcher:
             result = handler.error_response(error)
         if result is None:
             return None
+        # The usual answer first: compiled code knows this method without a look-up.
+        if isinstance(result, Message):
+            return result.encode_parts(prefix, version)
         # An isinstance() of Awaitable would cost more than the rest of this function.
         if hasattr(result, "encode_parts"):
             return result.encode_parts(prefix, version)
@@ -157,7 +161,7 @@ class ListenerRouter:
     """One server, several listeners: clients get the broker's APIs, controllers theirs."""
 
     def __init__(self, dispatchers: Mapping[str, Dispatcher]) -> None:
-        self._dispatchers = dispatchers
+        self._dispatchers = dict(dispatchers)
 
     def handle(self, session: Session, frame: bytes) -> Handled:
         return self._dispatchers[session.listener].handle(session, frame)

@@ -17,14 +17,15 @@ Rules this module keeps:
 
 import random
 from collections.abc import Iterable
+from typing import Final
 
 from moldau.errors import ErrorCode
 from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, PartitionData
 
-INITIAL_EPOCH = 0
-FINAL_EPOCH = -1
-NO_SESSION = 0
-EVICTION_MS = 120_000
+INITIAL_EPOCH: Final = 0
+FINAL_EPOCH: Final = -1
+NO_SESSION: Final = 0
+EVICTION_MS: Final = 120_000
 
 # A topic is known by its id from version 13 on, and by its name before.
 TopicKey = bytes | str
@@ -43,6 +44,14 @@ class CachedPartition:
         self.log_start_offset = -1
         # A partition that failed is sent again once it works, even if empty.
         self.is_in_error = False
+
+    def knows(self, high_watermark: int, log_start_offset: int) -> bool:
+        """Whether the last answer said just this, so that saying it again is no news."""
+        return (
+            high_watermark == self.high_watermark
+            and log_start_offset == self.log_start_offset
+            and not self.is_in_error
+        )
 
     def take_answer(self, answer: PartitionData) -> bool:
         """Whether ``answer`` tells the client something new; remembers it."""

@@ -6,6 +6,7 @@ also holds the first voters, as a snapshot of a log that has not begun: otherwis
 would know who may vote for whom.
 """
 
+import logging
 import os
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -37,6 +38,9 @@ from moldau.storage.checkpoint import (
 from moldau.storage.disk import Disk
 
 FIRST_SNAPSHOT = SnapshotId(0, 0)
+
+
+logger = logging.getLogger(__name__)
 
 
 class FormatError(Exception):
@@ -84,8 +88,11 @@ def format_directories(
     *,
     clock: Clock | None = None,
     report: Callable[[str], None] = lambda line: None,
+    paths: Sequence[str] | None = None,
 ) -> str:
     """Format every directory of the node that is not formatted; returns the cluster id.
+
+    ``paths`` leaves some of them out, whose disks failed.
 
     Raises:
         FormatError: with the reason; nothing was written then.
@@ -93,7 +100,7 @@ def format_directories(
     now_ms = (clock or SystemClock()).now_ms()
     levels = feature_levels(options, has_dynamic_quorum=_is_dynamic(config, options))
     cluster_id = options.cluster_id or uuid_to_str(new_uuid(rng))
-    found = read_directories(all_directories(config), disk)
+    found = read_directories(all_directories(config) if paths is None else paths, disk)
     formatted = {path: properties for path, properties in found.items() if properties is not None}
     if formatted and not options.ignore_formatted:
         first = next(iter(formatted))
@@ -132,13 +139,40 @@ def format_if_empty(config: BrokerConfig, disk: Disk, rng: random.Random) -> Non
     Raises:
         FormatError: the directories belong to different nodes or clusters.
     """
-    found = read_directories(all_directories(config), disk)
+    paths = _usable_directories(config, disk)
+    found = read_directories(paths, disk)
     formatted = [(path, each) for path, each in found.items() if each is not None]
     for path, properties in formatted:
         _check_same(path, properties, formatted[0][1].cluster_id, config.node_id)
+        if properties.directory_id is None:
+            # From a time when a broker could not tell its disks apart (before KIP-858).
+            named = properties._replace(directory_id=new_uuid(rng))
+            write_meta_properties(disk, path, named)
     if len(formatted) < len(found):
         options = FormatOptions(ignore_formatted=True, standalone=_may_stand_alone(config))
-        format_directories(config, options, disk, rng)
+        format_directories(config, options, disk, rng, paths=paths)
+
+
+def _usable_directories(config: BrokerConfig, disk: Disk) -> list[str]:
+    """The directories whose disks work. The broker goes on without the others.
+
+    Raises:
+        FormatError: the metadata log's is not among them.
+    """
+    usable = []
+    for path in all_directories(config):
+        try:
+            make_durable_dirs(disk, path)
+            disk.list_dir(path)
+        except OSError as error:
+            if path == metadata_log_dir(config):
+                raise FormatError(
+                    f"the metadata log directory {path} cannot be used: {error}"
+                ) from error
+            logger.error("log directory %s cannot be used: %s", path, error)
+        else:
+            usable.append(path)
+    return usable
 
 
 def _may_stand_alone(config: BrokerConfig) -> bool:

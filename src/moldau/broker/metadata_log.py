@@ -88,13 +88,18 @@ class MetadataLog:
         clock: Clock,
         rng: random.Random,
         executor: Executor | None = None,
+        on_failure: Callable[[str], None] | None = None,
     ) -> None:
-        """Without an executor, flushes and snapshots run where they are asked for."""
+        """Without an executor, flushes and snapshots run where they are asked for.
+
+        ``on_failure`` hears, from whichever thread, why the metadata cannot be changed any more.
+        """
         self._config = config
         self._disk = disk
         self._clock = clock
         self._rng = rng
         self._executor = executor
+        self._when_failed = on_failure
         self._listeners: list[MetadataListener] = []
         self._unpublished: deque[tuple[MetadataImage, MetadataDelta]] = deque()
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
@@ -119,7 +124,14 @@ class MetadataLog:
         self._directory_id = properties.directory_id or new_uuid(self._rng)
         self.controller = Controller(self._config.node_id, self.cluster_id, self._config, self._rng)
         self._previous_broker_epoch = previous_broker_epoch(self._config, self._disk)
-        self._store = QuorumStore(self._config, self._disk, self._clock, self._rng, self._executor)
+        self._store = QuorumStore(
+            self._config,
+            self._disk,
+            self._clock,
+            self._rng,
+            self._executor,
+            self._directory_failed,
+        )
         state = self.controller.state
         self._bytes_since_snapshot = self._store.load(state)
         # One voter needs nobody's consent: what its disk holds is committed.
@@ -144,13 +156,20 @@ class MetadataLog:
             config.controller_quorum_election_timeout_ms,
         )
 
-    async def start(self, advertised: Sequence[Listener], controllers: Sequence[Listener]) -> None:
+    async def start(
+        self,
+        advertised: Sequence[Listener],
+        controllers: Sequence[Listener],
+        log_dirs: Sequence[bytes] | None = None,
+    ) -> None:
         """Become the active controller, and register this node with it.
 
         ``advertised`` is where clients find the broker, ``controllers`` where other
-        controllers would find this one.
+        controllers would find this one, ``log_dirs`` the ids of the broker's directories
+        (by default of all that are there).
         """
         self._controllers = controllers
+        self._log_dirs = self._store.directory_ids() if log_dirs is None else sorted(log_dirs)
         self._perform(self._raft.start(self._clock.now_ms()))
         self._write(self.controller.activate(self._store.read_bootstrap()))
         self._register(advertised, controllers)
@@ -179,7 +198,7 @@ class MetadataLog:
             self.cluster_id,
             incarnation_id,
             advertised,
-            self._store.directory_ids(),
+            self._log_dirs,
             self._previous_broker_epoch,
         )
         outcome = controller.register_broker(request, self._store.log.log_end_offset)
@@ -203,6 +222,16 @@ class MetadataLog:
             cordoned_log_dirs=[],
         )
         self._write(self.controller.broker_heartbeat(request).records)
+
+    async def report_offline(self, directory_ids: Sequence[bytes]) -> None:
+        """Tell the controller that log directories of this broker failed."""
+        request = BrokerHeartbeatRequest(
+            broker_id=self._config.node_id,
+            broker_epoch=self.broker_epoch,
+            current_metadata_offset=self._store.log.log_end_offset,
+            offline_log_dirs=list(directory_ids),
+        )
+        await self.append(self.controller.broker_heartbeat(request).records)
 
     async def stop(self) -> None:
         """Give up all leaderships, so that the next start is known to be a clean one."""
@@ -388,6 +417,8 @@ class MetadataLog:
     def _on_failure(self, error: BaseException) -> None:
         """Nobody may wait for ever, whatever it was that went wrong."""
         logger.critical("metadata can no longer be changed: %s", error)
+        if self._when_failed is not None:
+            self._when_failed(str(error))
         if isinstance(error, OSError):
             error = ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
         self._failure = error
@@ -395,6 +426,11 @@ class MetadataLog:
             _, done = self._waiting.popleft()
             if not done.done():
                 done.set_exception(error)
+
+    def _directory_failed(self, log_dir: str, doing: str, error: OSError) -> None:
+        """The disk of the metadata failed; the caller may be a thread that flushes."""
+        if self._when_failed is not None:
+            self._when_failed(f"{log_dir} failed while {doing}: {error}")
 
     def _publish(self, high_watermark: int) -> None:
         while self._unpublished and self._unpublished[0][0].offset < high_watermark:

@@ -24,7 +24,8 @@ from moldau.broker.apis import BROKER_HANDLERS, CONTROLLER_HANDLERS
 from moldau.broker.background import Background
 from moldau.broker.broker import Broker
 from moldau.broker.dispatch import Dispatcher, ListenerRouter
-from moldau.broker.format import format_if_empty
+from moldau.broker.format import FormatError, format_if_empty, metadata_log_dir
+from moldau.broker.log_cleaning import LogCleaning
 from moldau.broker.metadata_log import MetadataLog
 from moldau.clock import Clock, SystemClock
 from moldau.config.broker import BrokerConfig
@@ -32,12 +33,14 @@ from moldau.config.listeners import Listener
 from moldau.network.limits import ServerLimits
 from moldau.network.memory import keep_freed_memory
 from moldau.network.server import Server
-from moldau.storage.disk import Disk, RealDisk
+from moldau.storage.disk import Disk, FileLock, RealDisk
 from moldau.storage.log_manager import LogManager
+from moldau.storage.log_upkeep import LogUpkeep
 
 logger = logging.getLogger(__name__)
 
 STOP_GRACE_S = 30.0
+ABANDON_GRACE_S = 1.0
 DELETED_FILES_CHECK_MS = 5_000
 PRODUCER_EXPIRY_CHECK_MS = 600_000
 
@@ -60,12 +63,17 @@ class Node:
         self._clock = clock or SystemClock()
         self._disk = disk or RealDisk()
         self._rng = rng or random.Random()
+        self._given_executor = executor
         self._executor = executor or ThreadPoolExecutor(
             config.num_recovery_threads_per_data_dir, thread_name_prefix="moldau-disk"
         )
         self._background = Background()
         self._make_server = make_server
         self.ports: dict[str, int] = {}
+        # Why the node cannot go on; whoever runs it waits for ``failed`` and abandons it.
+        self.failure: str | None = None
+        self.failed = asyncio.Event()
+        self._metadata_lock: FileLock | None = None
 
     async def start(self) -> None:
         """Return when the first request can be answered.
@@ -82,24 +90,41 @@ class Node:
             rng=self._rng,
             executor=self._executor,
             producer_expiration_ms=config.producer_id_expiration_ms,
+            on_offline=self._on_directory_offline,
             wake=self._handle_disk_failures,
         )
-        self.metadata = MetadataLog(config, self._disk, self._clock, self._rng, self._executor)
+        self.metadata = MetadataLog(
+            config,
+            self._disk,
+            self._clock,
+            self._rng,
+            self._executor,
+            self._handle_metadata_failure,
+        )
         self.broker = Broker(config, self._clock, self._rng, self._disk, self.logs, self.metadata)
         # First of all: a start that fails on a taken port must not have touched the data.
         await self._bind()
 
         format_if_empty(config, self._disk, self._rng)
-        self.logs.open_directories()
+        self._open_directories()
         self.metadata.load()
         image = self.metadata.image
         self.broker.configs.follow(image)
         is_stray = functools.partial(self.broker.replicas.is_stray, image)
-        self.logs.load(self.broker.configs.topic, is_stray)
+        assigned_dir = functools.partial(self.broker.replicas.assigned_dir, image)
+        self.logs.load(self.broker.configs.topic, is_stray, assigned_dir)
 
-        await self.metadata.start(self._advertised(), self._controller_endpoints())
+        await self.metadata.start(
+            self._advertised(),
+            self._controller_endpoints(),
+            list(self.logs.dirs.directory_ids.values()),
+        )
         self.broker.start()
         self._start_background()
+        self.cleaning = LogCleaning(
+            self.logs, self.broker.configs, self._disk, self._clock, self._given_executor
+        )
+        self.cleaning.start()
         self.server.accept()
         # What lives now lives for ever: the collector need not look at it again.
         gc.collect()
@@ -110,9 +135,36 @@ class Node:
         self._background.stop()
         self.broker.stop()
         await self.server.stop(STOP_GRACE_S)
+        await self.broker.settle()
         await self.metadata.stop()
+        self.cleaning.stop()
         self.logs.shutdown(self.metadata.broker_epoch)
         self._executor.shutdown()
+        self._release_metadata()
+
+    async def abandon(self) -> None:
+        """Stop without the metadata, which is lost, but with what the other disks can keep."""
+        self._background.stop()
+        self.broker.stop()
+        await self.server.stop(ABANDON_GRACE_S)
+        self.cleaning.stop()
+        await self.broker.mover.stop()
+        self.logs.shutdown()
+        self._executor.shutdown()
+        self._release_metadata()
+
+    def _open_directories(self) -> None:
+        """Lock every directory. Without that of the metadata there is no start."""
+        path = metadata_log_dir(self.config)
+        if path not in self.config.log_dirs:
+            self._metadata_lock = self._disk.lock(path)
+        self.logs.open_directories()
+        if path in self.logs.dirs.offline:
+            raise FormatError(_metadata_failed(path, self.logs.dirs.offline[path]))
+
+    def _release_metadata(self) -> None:
+        if self._metadata_lock is not None:
+            self._metadata_lock.release()
 
     def _snapshot_metadata(self, now_ms: int) -> None:
         self.metadata.maybe_snapshot()
@@ -120,6 +172,29 @@ class Node:
     def _handle_disk_failures(self) -> None:
         """Called from whichever thread met the failure."""
         self._loop.call_soon_threadsafe(self.logs.handle_failures)
+
+    def _handle_metadata_failure(self, reason: str) -> None:
+        """Called from whichever thread met the failure."""
+        self._loop.call_soon_threadsafe(self._on_metadata_failed, reason)
+
+    def _on_directory_offline(self, path: str) -> None:
+        """A log directory failed: the others go on, unless it was one that nothing goes without."""
+        dirs = self.logs.dirs
+        if path == metadata_log_dir(self.config):
+            self._on_metadata_failed(dirs.offline[path])
+        elif not dirs.live:
+            self._fail(f"all log directories have failed: {', '.join(dirs.offline)}")
+        else:
+            self.broker.directory_failed(path)
+
+    def _on_metadata_failed(self, reason: str) -> None:
+        self._fail(_metadata_failed(metadata_log_dir(self.config), reason))
+
+    def _fail(self, reason: str) -> None:
+        if self.failure is None:
+            self.failure = reason
+            logger.critical("shutting down: %s", reason)
+            self.failed.set()
 
     async def _bind(self) -> None:
         """Open the listeners, so that their ports are known; nobody is let in yet."""
@@ -157,22 +232,31 @@ class Node:
     def _start_background(self) -> None:
         config = self.config
         logs = self.logs
+        upkeep = LogUpkeep(logs)
         jobs: tuple[tuple[int, Callable[[int], object]], ...] = (
-            (config.log_flush_scheduler_interval_ms, logs.flush_dirty_logs),
+            (config.log_flush_scheduler_interval_ms, upkeep.flush_dirty_logs),
             (config.log_flush_offset_checkpoint_interval_ms, logs.checkpoint_recovery_points),
             (
                 config.log_flush_start_offset_checkpoint_interval_ms,
                 logs.checkpoint_log_start_offsets,
             ),
             (config.replica_high_watermark_checkpoint_interval_ms, logs.checkpoint_high_watermarks),
-            (config.log_retention_check_interval_ms, logs.delete_old_segments),
+            (config.log_retention_check_interval_ms, upkeep.delete_old_segments),
             (DELETED_FILES_CHECK_MS, logs.delete_expired_directories),
-            (PRODUCER_EXPIRY_CHECK_MS, logs.remove_expired_producers),
+            (DELETED_FILES_CHECK_MS, upkeep.remove_deleted_files),
+            (PRODUCER_EXPIRY_CHECK_MS, upkeep.remove_expired_producers),
             (config.metadata_log_max_snapshot_interval_ms, self._snapshot_metadata),
             (config.offsets_retention_check_interval_ms, self.broker.groups.expire_offsets),
         )
         for interval_ms, job in jobs:
             self._background.every(interval_ms, job, self._clock)
+
+
+def _metadata_failed(path: str, reason: str) -> str:
+    return (
+        f"the metadata log directory {path} has failed ({reason}). Repair the disk, or restore "
+        "the directory, and start again"
+    )
 
 
 def server_limits(config: BrokerConfig) -> ServerLimits:
@@ -202,13 +286,11 @@ def run(config: BrokerConfig) -> int:
     try:
         import uvloop
     except ImportError:  # a platform without uvloop: slower, otherwise the same
-        asyncio.run(_serve(config))
-    else:
-        uvloop.run(_serve(config))
-    return 0
+        return asyncio.run(_serve(config))
+    return uvloop.run(_serve(config))
 
 
-async def _serve(config: BrokerConfig) -> None:
+async def _serve(config: BrokerConfig) -> int:
     # Cycles are rare here; looking for them often costs more than it frees (DESIGN: p99.9).
     gc.set_threshold(50_000, 50, 100)
     keep_freed_memory()
@@ -223,11 +305,19 @@ async def _serve(config: BrokerConfig) -> None:
     for listener in config.listeners:
         logger.info("%s listens on port %d", listener.name, node.ports[listener.name])
     print(f"Moldau is ready on {_address(node)} (Ctrl-C stops it)", file=sys.stderr, flush=True)
-    await stopping.wait()
+    ends = [loop.create_task(event.wait()) for event in (stopping, node.failed)]
+    await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+    for end in ends:
+        end.cancel()
+    if node.failure is not None:
+        print(f"Moldau stops: {node.failure}", file=sys.stderr, flush=True)
+        await node.abandon()
+        return 1
     logger.info("stopping: finishing requests and flushing logs")
     await node.stop()
     with contextlib.suppress(ValueError):
         loop.remove_signal_handler(signal.SIGTERM)
+    return 0
 
 
 def _address(node: Node) -> str:

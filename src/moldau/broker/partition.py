@@ -10,19 +10,20 @@ from typing import Final, Protocol
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import TopicPartition
 from moldau.metadata.registrations import PartitionRegistration
+from moldau.record.produced import ProducedBatch
 from moldau.storage.log_results import LogAppendInfo
 from moldau.storage.partition_log import PartitionLog
 from moldau.storage.producer_state import AppendOrigin
 
-NO_EPOCH = -1
+NO_EPOCH: Final = -1
 _CLIENT: Final = AppendOrigin.CLIENT
 
 
 class Waiter(Protocol):
     """A request that sleeps on partitions."""
 
-    def check(self) -> None:
-        """Look again whether there is enough."""
+    def check(self, partition: "Partition") -> None:
+        """Look again whether there is enough: ``partition`` has changed."""
         ...
 
     def finish(self) -> None:
@@ -38,6 +39,7 @@ class Partition:
         "_waiters",
         "bytes_appended",
         "is_leader",
+        "leader_epoch",
         "log",
         "registration",
         "topic_id",
@@ -57,6 +59,7 @@ class Partition:
         self.log = log
         self.registration = registration
         self.is_leader = False
+        self.leader_epoch = NO_EPOCH
         # Counts up for ever: a waiting fetch compares it with what it saw, and so
         # learns how much has arrived without reading anything.
         self.bytes_appended = 0
@@ -64,13 +67,10 @@ class Partition:
         self._waiters: dict[int, Waiter] = {}
         self.update(registration)
 
-    @property
-    def leader_epoch(self) -> int:
-        return self.registration.leader_epoch
-
     def update(self, registration: PartitionRegistration) -> None:
         """Follow the metadata image. A fetch that waits must look again: it may be fenced now."""
         self.registration = registration
+        self.leader_epoch = registration.leader_epoch
         self.is_leader = registration.leader == self._local_id
         if self.is_leader and not self.log.is_closed:
             # The epoch enters the log's own list with its first record: a start of thousands
@@ -80,7 +80,7 @@ class Partition:
 
     def append(
         self,
-        records: memoryview | bytes,
+        records: memoryview | bytes | ProducedBatch,
         acks: int,
         now_ms: int,
         origin: AppendOrigin = _CLIENT,
@@ -92,21 +92,25 @@ class Partition:
         """
         if not self.is_leader:
             raise self._not_leader()
-        registration = self.registration
-        if acks == -1 and len(registration.isr) < self.log.config.min_insync_replicas:
+        log = self.log
+        if acks == -1 and len(self.registration.isr) < log.config.min_insync_replicas:
             raise ApiError(
                 ErrorCode.NOT_ENOUGH_REPLICAS,
-                f"{self.topic_partition} has {len(registration.isr)} replicas in sync; "
-                f"min.insync.replicas={self.log.config.min_insync_replicas}",
+                f"{self.topic_partition} has {len(self.registration.isr)} replicas in sync; "
+                f"min.insync.replicas={log.config.min_insync_replicas}",
             )
-        log = self.log
-        info = log.append_as_leader(records, registration.leader_epoch, now_ms, origin=origin)
+        info = log.append_as_leader(records, self.leader_epoch, now_ms, origin=origin)
         # A lone replica is the whole ISR: what it has is what all have.
         log.update_high_watermark(log.log_end_offset)
-        self.bytes_appended += len(records)
+        self.bytes_appended += info.size_bytes
         if self._waiters:
             self.wake()
         return info
+
+    def replace_log(self, log: PartitionLog) -> None:
+        """The replica moved to another log directory: the same records, in other files."""
+        self.log = log
+        self.wake()
 
     def check_leader(self, current_leader_epoch: int) -> None:
         """Raise unless this broker leads, in the epoch that the client believes in (KIP-320)."""
@@ -144,7 +148,7 @@ class Partition:
     def wake(self) -> None:
         """Let every waiting fetch look again whether it has enough."""
         for waiter in list(self._waiters.values()):
-            waiter.check()
+            waiter.check(self)
 
     def release_waiters(self) -> None:
         """Nothing more will come: let every waiting fetch answer with what there is."""

@@ -38,6 +38,7 @@ from moldau.record.records import decode_records
 from moldau.storage.checkpoint import read_partition_metadata, write_partition_metadata
 from moldau.storage.disk import Disk
 from moldau.storage.log_context import Executor, LogContext
+from moldau.storage.log_failure import FailureHandler
 from moldau.storage.partition_log import PartitionLog
 from moldau.storage.recovery import open_log
 
@@ -58,12 +59,13 @@ class QuorumStore:
         clock: Clock,
         rng: random.Random,
         executor: Executor | None,
+        on_failure: FailureHandler | None = None,
     ) -> None:
         self._config = config
         self._disk = disk
         self._clock = clock
         self._executor = executor
-        self._context = LogContext(disk, clock, rng, executor)
+        self._context = LogContext(disk, clock, rng, executor, on_failure)
         self._log_dir = metadata_log_dir(config)
         self.directory = os.path.join(self._log_dir, f"{METADATA_TOPIC}-0")
         self.kraft_version = 0

@@ -13,7 +13,11 @@ from moldau.storage.disk import Disk
 
 def previous_broker_epoch(config: BrokerConfig, disk: Disk) -> int:
     """The broker's epoch before a clean stop; -1 if the stop was not, in any directory."""
-    epochs = {read_clean_shutdown(disk, path) for path in config.log_dirs}
+    try:
+        epochs = {read_clean_shutdown(disk, path) for path in config.log_dirs}
+    except OSError:
+        # A disk that cannot be read vouches for nothing.
+        return -1
     epoch = epochs.pop() if len(epochs) == 1 else None
     return -1 if epoch is None else epoch
 

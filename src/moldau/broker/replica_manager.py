@@ -4,14 +4,16 @@ The image says which partitions should be here; the log manager holds their file
 ``apply`` makes the two agree: new partitions get a log, deleted topics lose theirs,
 changed settings reach the logs. Everything else is a look-up.
 
-Making a log is a handful of system calls, and a topic may have thousands: they are made a
-few at a time, with turns for everybody else in between. Until its turn comes a partition
-is answered as not led here, which clients take as a reason to ask again.
+Making or deleting a log is a handful of system calls, and a topic may have thousands: this
+is done for a few at a time, with turns for everybody else in between. Until its turn comes a
+new partition is answered as not led here, which clients take as a reason to ask again; a
+deleted one is unknown at once.
 """
 
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Callable
 from typing import Final
 
 from moldau.broker.dynamic_config import DynamicConfig
@@ -26,19 +28,29 @@ from moldau.storage.log_manager import LogManager
 logger = logging.getLogger(__name__)
 
 # Some milliseconds of work: what a client may have to wait behind a large topic.
-HOSTED_PER_TURN: Final = 10
+HOSTED_PER_TURN: Final = 4
 
 
 class ReplicaManager:
     """Owns every ``Partition`` of this broker."""
 
-    def __init__(self, node_id: int, logs: LogManager, configs: DynamicConfig) -> None:
+    def __init__(
+        self,
+        node_id: int,
+        logs: LogManager,
+        configs: DynamicConfig,
+        note_directory: Callable[[bytes, int, str], None],
+    ) -> None:
+        """``note_directory`` hears, of each partition hosted, in which log directory it lies."""
         self._node_id = node_id
+        self._note_directory = note_directory
         self._logs = logs
         self._configs = configs
         self._image: MetadataImage | None = None
         self._topics: dict[str, dict[int, Partition]] = {}
         self._to_host: deque[tuple[bytes, int]] = deque()
+        # Deleted, but their logs still have their names.
+        self._to_delete: deque[TopicPartition] = deque()
         self._is_hosting = False
         self._settling: list[asyncio.Future[None]] = []
         self._names: dict[bytes, str] = {}
@@ -58,6 +70,27 @@ class ReplicaManager:
                     raise self._offline(partition.topic_partition)
                 return partition
         raise self._absent(TopicPartition(topic, index))
+
+    def find(self, topic_partition: TopicPartition) -> Partition | None:
+        """The partition if it is hosted here, online or not."""
+        topic, index = topic_partition
+        return self._topics.get(topic, {}).get(index)
+
+    def is_offline(self, topic_partition: TopicPartition) -> bool:
+        """Whether it should be here, but lies on a disk that failed."""
+        return self._absent(topic_partition).code == ErrorCode.KAFKA_STORAGE_ERROR
+
+    def assigned_dir(
+        self, image: MetadataImage, topic_partition: TopicPartition, topic_id: bytes
+    ) -> str | None:
+        """The live log directory that the metadata names for a log found on disk."""
+        topic = image.topics_by_name.get(topic_partition.topic)
+        if topic is None or topic_id not in (NO_UUID, topic.id):
+            return None
+        registration = topic.partitions.get(topic_partition.partition)
+        if registration is None:
+            return None
+        return self._logs.dirs.path_of(registration.directory_of(self._node_id))
 
     def hosted(self) -> list[Partition]:
         """Every partition here, by topic and index."""
@@ -136,16 +169,14 @@ class ReplicaManager:
                 self._host(TopicPartition(topic.name, index), topic.id, registration)
 
     def _host_some(self) -> None:
-        """Host a few of those that wait; the rest in later turns of the loop."""
-        image = self._image
-        assert image is not None
-        for _ in range(min(HOSTED_PER_TURN, len(self._to_host))):
-            topic_id, index = self._to_host.popleft()
-            topic = image.topics_by_id.get(topic_id)
-            registration = topic.partitions.get(index) if topic is not None else None
-            if topic is not None and registration and self._node_id in registration.replicas:
-                self._host(TopicPartition(topic.name, index), topic_id, registration)
-        self._is_hosting = bool(self._to_host)
+        """Delete and host a few of those that wait; the rest in later turns of the loop."""
+        for _ in range(HOSTED_PER_TURN):
+            # Deletions first: a new topic may have the name of an old one.
+            if self._to_delete:
+                self._delete_log(self._to_delete.popleft())
+            elif self._to_host:
+                self._host_next(*self._to_host.popleft())
+        self._is_hosting = bool(self._to_host or self._to_delete)
         if self._is_hosting:
             asyncio.get_running_loop().call_soon(self._host_some)
             return
@@ -153,6 +184,13 @@ class ReplicaManager:
             turn = self._settling.pop()
             if not turn.done():
                 turn.set_result(None)
+
+    def _host_next(self, topic_id: bytes, index: int) -> None:
+        assert self._image is not None
+        topic = self._image.topics_by_id.get(topic_id)
+        registration = topic.partitions.get(index) if topic is not None else None
+        if topic is not None and registration and self._node_id in registration.replicas:
+            self._host(TopicPartition(topic.name, index), topic_id, registration)
 
     def _host(
         self,
@@ -169,12 +207,19 @@ class ReplicaManager:
         else:
             config = self._configs.topic(topic_partition.topic)
             try:
-                log = self._logs.get_or_create(topic_partition, config, topic_id, is_new=is_new)
+                log = self._logs.get_or_create(
+                    topic_partition,
+                    config,
+                    topic_id,
+                    is_new=is_new,
+                    log_dir=self._logs.dirs.path_of(registration.directory_of(self._node_id)),
+                )
             except ApiError as error:
                 logger.error("%s is not served here: %s", topic_partition, error)
                 return
             partition = Partition(topic_partition, topic_id, self._node_id, registration, log)
             partitions[topic_partition.partition] = partition
+            self._note_directory(topic_id, topic_partition.partition, log.log_dir)
 
     def _drop_topic(self, topic_id: bytes) -> None:
         name = self._names.pop(topic_id, None)
@@ -184,7 +229,7 @@ class ReplicaManager:
         for index, partition in list(partitions.items()):
             if partition.topic_id == topic_id:
                 del partitions[index]
-                self._delete_log(partition.topic_partition)
+                self._to_delete.append(partition.topic_partition)
                 partition.is_leader = False
                 partition.wake()
         if not partitions:

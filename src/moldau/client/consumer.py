@@ -6,12 +6,13 @@ end transactions are never shown.
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final, NamedTuple, Self
 
 from moldau.client.cluster import Cluster, error_code, raise_for
 from moldau.client.connection import Connection, ConnectionFailed
 from moldau.client.offsets import EARLIEST, LATEST, list_offsets
+from moldau.client.visibility import visible_batches
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import TopicPartition
 from moldau.protocol.messages.fetch import (
@@ -21,8 +22,7 @@ from moldau.protocol.messages.fetch import (
     FetchTopic,
     PartitionData,
 )
-from moldau.record.control import ControlType, decode_control_key
-from moldau.record.header import BatchHeader, iter_headers
+from moldau.record.header import iter_headers
 from moldau.record.records import Headers, decode_records
 
 _FETCH_KEY: Final = 1
@@ -231,10 +231,12 @@ class Consumer:
         records: list[ConsumerRecord] = []
         if not data.records:
             return records
-        assert isinstance(data.records, memoryview), "decoded records are a slice of the frame"
-        batches = data.records
+        assert isinstance(data.records, bytes | memoryview), "a slice of the frame"
+        batches = memoryview(data.records)
         start = self._positions[partition]
-        for position, header in self._visible(data, batches, start):
+        for position, header in visible_batches(
+            data, batches, start, read_committed=self._read_committed
+        ):
             records.extend(
                 ConsumerRecord(
                     partition.topic,
@@ -254,25 +256,3 @@ class Consumer:
         for _, header in iter_headers(batches):
             self._positions[partition] = max(start, header.next_offset)
         return records
-
-    def _visible(
-        self, data: PartitionData, batches: memoryview, start: int
-    ) -> Iterator[tuple[int, BatchHeader]]:
-        """The batches that a user may see: no markers, and nothing that was aborted.
-
-        The broker names the aborted transactions with their first offsets; each ends at
-        the abort marker of its producer.
-        """
-        upcoming = sorted(data.aborted_transactions or (), key=lambda each: each.first_offset)
-        aborted: set[int] = set()
-        for position, header in iter_headers(batches):
-            while upcoming and upcoming[0].first_offset <= header.last_offset:
-                aborted.add(upcoming.pop(0).producer_id)
-            if header.is_control:
-                first = next(iter(decode_records(batches, position)), None)
-                if first is not None and decode_control_key(first.key) == ControlType.ABORT:
-                    aborted.discard(header.producer_id)
-            elif header.last_offset >= start and not (
-                self._read_committed and header.is_transactional and header.producer_id in aborted
-            ):
-                yield position, header

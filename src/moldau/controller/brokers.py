@@ -10,10 +10,9 @@ ISR and ELR before it is registered again; where it was the last leader, it is e
 once more, as an unclean leader that has to recover.
 """
 
-from collections.abc import Callable, Iterable
-
+from moldau.controller.directories import directories_offline
+from moldau.controller.leader_changes import leader_and_isr_changes
 from moldau.controller.outcome import Outcome
-from moldau.controller.partition_change import ONLINE, UNCLEAN, PartitionChange, without
 from moldau.controller.state import ControllerState
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import uuid_to_str
@@ -23,14 +22,11 @@ from moldau.metadata.features import (
     METADATA_VERSION,
     VersionRange,
 )
-from moldau.metadata.image import TopicImage
 from moldau.metadata.registrations import (
-    NO_LEADER,
     RECOVERED,
     RECOVERING,
     BrokerRegistration,
     Endpoint,
-    PartitionRegistration,
     is_reserved_directory,
 )
 from moldau.protocol.message import Message
@@ -212,6 +208,8 @@ def broker_heartbeat(
     elif broker.fenced and is_caught_up:
         records += unfence(state, broker)
         fenced = False
+    if request.offline_log_dirs and state.image.metadata_version >= METADATA_3_7_IV2:
+        records += directories_offline(state, broker, request.offline_log_dirs)
     cordoned = request.cordoned_log_dirs
     if cordoned is not None and state.image.metadata_version >= METADATA_4_3_IV0:
         records += _cordon(broker, tuple(cordoned))
@@ -237,7 +235,7 @@ def _cordon(broker: BrokerRegistration, cordoned: tuple[bytes, ...]) -> list[Mes
 
 def fence(state: ControllerState, broker: BrokerRegistration) -> list[Message]:
     """Take the broker out of every ISR, then out of service."""
-    records = list(_leader_and_isr_changes(state, to_remove=broker.id))
+    records = list(leader_and_isr_changes(state, to_remove=broker.id))
     change = BrokerRegistrationChangeRecord(
         broker_id=broker.id, broker_epoch=broker.epoch, fenced=1
     )
@@ -249,7 +247,7 @@ def unfence(state: ControllerState, broker: BrokerRegistration) -> list[Message]
     change = BrokerRegistrationChangeRecord(
         broker_id=broker.id, broker_epoch=broker.epoch, fenced=-1
     )
-    return [change, *_leader_and_isr_changes(state, to_add=broker.id)]
+    return [change, *leader_and_isr_changes(state, to_add=broker.id)]
 
 
 def begin_controlled_shutdown(state: ControllerState, broker: BrokerRegistration) -> list[Message]:
@@ -261,14 +259,14 @@ def begin_controlled_shutdown(state: ControllerState, broker: BrokerRegistration
                 broker_id=broker.id, broker_epoch=broker.epoch, in_controlled_shutdown=1
             )
         )
-    return [*records, *_leader_and_isr_changes(state, to_remove=broker.id)]
+    return [*records, *leader_and_isr_changes(state, to_remove=broker.id)]
 
 
 def _after_shutdown(state: ControllerState, broker_id: int, is_clean: bool) -> list[Message]:
     """What the return of a broker says about its former life."""
     if state.image.is_elr_enabled and not is_clean:
-        return list(_leader_and_isr_changes(state, unclean=broker_id))
-    return list(_leader_and_isr_changes(state, to_remove=broker_id))
+        return list(leader_and_isr_changes(state, unclean=broker_id))
+    return list(leader_and_isr_changes(state, to_remove=broker_id))
 
 
 def mark_recovered(state: ControllerState, broker_id: int) -> list[Message]:
@@ -286,84 +284,6 @@ def mark_recovered(state: ControllerState, broker_id: int) -> list[Message]:
     ]
 
 
-def _leader_and_isr_changes(
-    state: ControllerState,
-    *,
-    to_remove: int = NO_LEADER,
-    to_add: int = NO_LEADER,
-    unclean: int = NO_LEADER,
-) -> Iterable[PartitionChangeRecord]:
-    """Changes for every partition that a broker's coming or going touches."""
-
-    def may_lead(replica: int) -> bool:
-        if replica in (to_remove, unclean):
-            return False
-        # It is still fenced in the image while the records that unfence it are made.
-        return replica == to_add or state.is_active(replica)
-
-    for topic in state.image.topics_by_id.values():
-        is_unclean_enabled: bool | None = None
-        for partition, registration in topic.partitions.items():
-            if not _is_touched(registration, to_remove, to_add, unclean):
-                continue
-            if is_unclean_enabled is None:
-                is_unclean_enabled = is_unclean_election_enabled(state, topic.name)
-                min_isr = min_insync_replicas(state, topic.name)
-            change = partition_change(state, topic, partition, registration, may_lead, min_isr)
-            if is_unclean_enabled:
-                change.election = UNCLEAN
-            if unclean != NO_LEADER:
-                change.unclean_shutdown = (unclean,)
-            change.isr = without(registration.isr, to_remove, unclean)
-            record = change.build()
-            if record is not None:
-                yield record
-
-
-def _is_touched(
-    registration: PartitionRegistration, to_remove: int, to_add: int, unclean: int
-) -> bool:
-    if to_add != NO_LEADER:
-        return registration.leader == NO_LEADER
-    if to_remove != NO_LEADER:
-        return to_remove in registration.isr
-    return unclean in registration.isr or unclean in registration.elr
-
-
-def partition_change(
-    state: ControllerState,
-    topic: TopicImage,
-    partition: int,
-    registration: PartitionRegistration,
-    may_lead: Callable[[int], bool] | None = None,
-    min_isr: int | None = None,
-) -> PartitionChange:
-    """A change of one partition, with what the cluster's settings say about it."""
-    if min_isr is None:
-        min_isr = min_insync_replicas(state, topic.name)
-    return PartitionChange(
-        registration,
-        topic.id,
-        partition,
-        state.is_active if may_lead is None else may_lead,
-        metadata_version=state.image.metadata_version,
-        # A minimum above the number of replicas could never be met.
-        min_isr=min(min_isr, len(registration.replicas)),
-        is_elr_enabled=state.image.is_elr_enabled,
-        election=ONLINE,
-    )
-
-
-def min_insync_replicas(state: ControllerState, topic: str) -> int:
-    name = "min.insync.replicas"
-    return int(state.topic_setting(topic, name, name) or 1)
-
-
-def is_unclean_election_enabled(state: ControllerState, topic: str) -> bool:
-    name = "unclean.leader.election.enable"
-    return state.topic_setting(topic, name, name) == "true"
-
-
 def unregister_broker(
     state: ControllerState, request: UnregisterBrokerRequest
 ) -> Outcome[UnregisterBrokerResponse]:
@@ -375,7 +295,7 @@ def unregister_broker(
             error_message=f"Broker ID {request.broker_id} is not currently registered",
         )
         return Outcome([], response)
-    records = list(_leader_and_isr_changes(state, to_remove=broker.id))
+    records = list(leader_and_isr_changes(state, to_remove=broker.id))
     record = UnregisterBrokerRecord(broker_id=broker.id, broker_epoch=broker.epoch)
     return Outcome([*records, record], UnregisterBrokerResponse(error_message=None))
 

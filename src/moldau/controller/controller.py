@@ -9,7 +9,15 @@ import random
 from collections.abc import Sequence
 
 from moldau.config.broker import BrokerConfig
-from moldau.controller import brokers, configs, elections, feature_updates, quotas, topics
+from moldau.controller import (
+    brokers,
+    configs,
+    directories,
+    elections,
+    feature_updates,
+    quotas,
+    topics,
+)
 from moldau.controller import partitions as new_partitions
 from moldau.controller.activation import activation_records
 from moldau.controller.outcome import Outcome
@@ -29,6 +37,10 @@ from moldau.protocol.messages.alter_configs import AlterConfigsRequest, AlterCon
 from moldau.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
+)
+from moldau.protocol.messages.assign_replicas_to_dirs import (
+    AssignReplicasToDirsRequest,
+    AssignReplicasToDirsResponse,
 )
 from moldau.protocol.messages.broker_heartbeat import (
     BrokerHeartbeatRequest,
@@ -170,6 +182,11 @@ class Controller:
 
     def broker_heartbeat(self, request: BrokerHeartbeatRequest) -> Outcome[BrokerHeartbeatResponse]:
         return brokers.broker_heartbeat(self.state, request)
+
+    def assign_replicas_to_dirs(
+        self, request: AssignReplicasToDirsRequest
+    ) -> Outcome[AssignReplicasToDirsResponse]:
+        return directories.assign_replicas_to_dirs(self.state, request)
 
     def unregister_broker(
         self, request: UnregisterBrokerRequest

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from moldau.controller.brokers import is_unclean_election_enabled, partition_change
+from moldau.controller.leader_changes import is_unclean_election_enabled, partition_change
 from moldau.controller.outcome import Outcome
 from moldau.controller.partition_change import PREFERRED, UNCLEAN, without
 from moldau.controller.partitions import check_manual_assignment

@@ -312,6 +312,15 @@ class BrokerRegistration(NamedTuple):
             return True
         return any(directory not in self.cordoned_log_dirs for directory in self.log_dirs)
 
+    def has_online_dir(self, directory_id: bytes) -> bool:
+        """Whether a replica in that directory can be served. Where none is named, it may be."""
+        if directory_id in (UNASSIGNED_DIRECTORY, MIGRATING_DIRECTORY):
+            return True
+        if directory_id == LOST_DIRECTORY:
+            return False
+        # Registered before directories had ids: a broker that lost all would not be here.
+        return not self.log_dirs or directory_id in self.log_dirs
+
     def endpoint(self, listener: str) -> Endpoint | None:
         for point in self.endpoints:
             if point.name == listener:

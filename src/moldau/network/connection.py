@@ -78,7 +78,7 @@ class Connection(asyncio.BufferedProtocol):
         self.session = session
         self.last_active = context.loop.time()
         self._context = context
-        self._handler = context.handler
+        self._handle = context.handler.handle
         self._loop = context.loop
         self._unsent_max_bytes = context.limits.unsent_max_bytes
         self._overlapping_max = context.limits.overlapping_max
@@ -117,9 +117,10 @@ class Connection(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         if self._is_closed:
             return
-        self.last_active = self._loop.time()
         self._reader.received(nbytes)
         self._process()
+        # After the answer has left, which is in more of a hurry.
+        self.last_active = self._loop.time()
 
     def eof_received(self) -> bool:
         self._close("the peer closed the connection", logging.DEBUG)
@@ -177,7 +178,7 @@ class Connection(asyncio.BufferedProtocol):
                 frame = reader.next_frame()
                 if frame is None:
                     break
-                self._accept(self._handler.handle(self.session, frame))
+                self._accept(self._handle(self.session, frame))
         except (Exception, asyncio.CancelledError) as error:
             self._fail(error)
         if self._is_closed:

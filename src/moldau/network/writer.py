@@ -21,23 +21,22 @@ import socket
 from collections import deque
 from collections.abc import Callable
 from itertools import islice
-from struct import Struct
+from typing import Final
 
 from moldau.protocol.primitives import FileRegion, Part
 
 # Up to here copying replies into one buffer is cheaper than describing them to sendmsg.
-JOIN_BYTES = 32768
+JOIN_BYTES: Final = 32768
 # Linux accepts 1,024 buffers per call; descriptors of that many replies are no longer cheap.
-BUFFERS_PER_CALL = 512
-TURN_BYTES = 4 * 1024 * 1024
+BUFFERS_PER_CALL: Final = 512
+TURN_BYTES: Final = 4 * 1024 * 1024
 # What a queued region counts for in ``unsent_bytes``: it takes little memory but holds
 # a file open, so a peer that does not read may have only a few of them.
-REGION_COST_BYTES = 65536
+REGION_COST_BYTES: Final = 65536
 # How much of a region is read at once where sendfile cannot be used.
-READ_BYTES = 262144
+READ_BYTES: Final = 262144
 
-_MSG_MORE: int = getattr(socket, "MSG_MORE", 0)
-_SIZE = Struct(">i")
+_MSG_MORE: Final[int] = getattr(socket, "MSG_MORE", 0)
 
 
 class Writer:
@@ -52,6 +51,12 @@ class Writer:
 
     def write(self, parts: list[Part]) -> None:
         """Queue one response: its size, then ``parts``. Nothing is sent yet."""
+        if len(parts) == 1:
+            only = parts[0]
+            if isinstance(only, bytes) and len(only) <= JOIN_BYTES:
+                self._queue.append(len(only).to_bytes(4, "big") + only)
+                self.unsent_bytes += 4 + len(only)
+                return
         size = 0
         cost = 4
         for part in parts:
@@ -62,7 +67,7 @@ class Writer:
                 cost += REGION_COST_BYTES
             else:
                 cost += length
-        self._queue.append(_SIZE.pack(size))
+        self._queue.append(size.to_bytes(4, "big"))
         self._queue.extend(parts)
         self.unsent_bytes += cost
 
@@ -112,6 +117,7 @@ class SocketWriter(Writer):
         super().__init__()
         self._loop = loop
         self._socket = sock
+        self._send = sock.send
         self._on_writable = on_writable
         # uvloop does not let one descriptor belong to a transport and to a watch, so the
         # watch has a duplicate; most connections never need one.
@@ -150,8 +156,12 @@ class SocketWriter(Writer):
     def _send_joined(self) -> int:
         """Everything queued in one ``send``: the common case, and the fast one."""
         queue = self._queue
-        data = b"".join(queue)  # type: ignore[arg-type]  # there are no regions
-        sent = self._socket.send(data)
+        head = queue[0]
+        if len(queue) == 1 and isinstance(head, bytes):
+            data = head
+        else:
+            data = b"".join(queue)  # type: ignore[arg-type]  # there are no regions
+        sent = self._send(data)
         queue.clear()
         self.unsent_bytes -= sent
         if sent < len(data):
@@ -190,7 +200,7 @@ class SocketWriter(Writer):
         except io.UnsupportedOperation:
             # A file of the simulated disk.
             data = self._read_region(region)
-            sent = self._socket.send(data)
+            sent = self._send(data)
         else:
             position = region.position + self._region_sent
             count = min(region.size - self._region_sent, budget)

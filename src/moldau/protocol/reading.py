@@ -16,6 +16,9 @@ from librt.strings import read_i16_be, read_i32_be, read_i64_be
 from mypy_extensions import i64
 
 MAX_STRING_BYTES: Final = 32767
+# Records up to this size are copied out of their frame: a view of them costs more than the
+# copy, and so does everything that is done with a view.
+COPIED_RECORDS_BYTES: Final = 4096
 
 
 class MalformedMessage(ValueError):  # noqa: N818 - it names the message, not the error
@@ -179,27 +182,35 @@ def read_compact_nullable_bytes(data: bytes, position: i64) -> tuple[bytes | Non
     return read_compact_bytes(data, position)
 
 
-def read_records(data: bytes, position: i64) -> tuple[memoryview, i64]:
-    """Record batches as a view of the frame: nothing is copied."""
+def _cut_records(data: bytes, position: i64, end: i64) -> bytes | memoryview:
+    if end - position <= COPIED_RECORDS_BYTES:
+        return data[position:end]
+    return memoryview(data)[position:end]
+
+
+def read_records(data: bytes, position: i64) -> tuple[bytes | memoryview, i64]:
+    """Record batches; unless they are small a view of the frame, and nothing is copied."""
     length: int = read_i32_be(data, position)
     position += 4
     end = _bytes_end(data, position, length)
-    return memoryview(data)[position:end], end
+    return _cut_records(data, position, end), end
 
 
-def read_nullable_records(data: bytes, position: i64) -> tuple[memoryview | None, i64]:
+def read_nullable_records(data: bytes, position: i64) -> tuple[bytes | memoryview | None, i64]:
     if read_i32_be(data, position) == -1:
         return None, position + 4
     return read_records(data, position)
 
 
-def read_compact_records(data: bytes, position: i64) -> tuple[memoryview, i64]:
+def read_compact_records(data: bytes, position: i64) -> tuple[bytes | memoryview, i64]:
     length, position = read_uvarint(data, position)
     end = _bytes_end(data, position, length - 1)
-    return memoryview(data)[position:end], end
+    return _cut_records(data, position, end), end
 
 
-def read_compact_nullable_records(data: bytes, position: i64) -> tuple[memoryview | None, i64]:
+def read_compact_nullable_records(
+    data: bytes, position: i64
+) -> tuple[bytes | memoryview | None, i64]:
     if data[position] == 0:
         return None, position + 1
     return read_compact_records(data, position)

@@ -35,6 +35,8 @@ FOREVER: Final = (1 << 63) - 1
 # Length, attributes, two deltas, two sizes and a header count take a byte each at least.
 SMALLEST_RECORD: Final = 7
 
+_UNCOMPRESSED: Final = int(Codec.NONE)
+
 # Uncompressed records are walked through copies of this size, which stay in the cache.
 _WINDOW: Final = 64 * 1024
 
@@ -69,7 +71,7 @@ class Fitting:
 
     def __init__(
         self,
-        batch: memoryview,
+        batch: bytes | memoryview,
         header: BatchHeader,
         config: "LogConfig",
         now_ms: int,
@@ -246,9 +248,16 @@ def claims_too_many(header: BatchHeader) -> bool:
     The count moves the end of the log, so it is not taken on trust when it is absurd.
     """
     size = header.size_bytes - BATCH_HEADER_SIZE
-    if header.compression == Codec.NONE:
+    if header.compression == _UNCOMPRESSED:
         return header.record_count * SMALLEST_RECORD > size
     return header.record_count > size
+
+
+def walk_batch(batch: bytes | memoryview, facts: RecordFacts) -> int:
+    """Walk the records of an uncompressed batch; returns how many bytes of them were passed."""
+    if isinstance(batch, bytes):
+        return int(walk_records(batch, BATCH_HEADER_SIZE, len(batch), facts)) - BATCH_HEADER_SIZE
+    return _walk_windows(batch[BATCH_HEADER_SIZE:], facts)
 
 
 def _walk_windows(payload: bytes | memoryview, facts: RecordFacts) -> int:

@@ -19,6 +19,9 @@ import struct
 from collections.abc import Iterator
 from typing import Final
 
+from librt.strings import read_i16_be, read_i32_be, read_i64_be
+from mypy_extensions import i64
+
 from moldau.errors import ApiError, ErrorCode
 from moldau.record.checksum import crc32c
 
@@ -45,11 +48,14 @@ TRANSACTIONAL_FLAG: Final = 0x10
 CONTROL_FLAG: Final = 0x20
 DELETE_HORIZON_FLAG: Final = 0x40
 
+# Up to here a copy of some bytes costs less than a view of them.
+SMALL_BATCH_BYTES: Final = 4096
+
 _MAX_INT32: Final = 0x7FFFFFFF
-_HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 _STAMP: Final = struct.Struct(">qii")
 _MAGIC_AND_CRC: Final = struct.Struct(">bI")
 _CHECKED: Final = struct.Struct(">hiqqqhii")
+_crc32c: Final = crc32c
 
 
 class CorruptBatch(ApiError):  # noqa: N818  # a state of the bytes, as in Kafka
@@ -173,21 +179,15 @@ def read_header(data: Buffer, position: int) -> BatchHeader:
             f"{len(data) - position} bytes at position {position} are too few "
             f"for a batch header of {BATCH_HEADER_SIZE}"
         )
-    (
-        base_offset,
-        length,
-        leader_epoch,
-        magic,
-        crc,
-        attributes,
-        last_offset_delta,
-        base_timestamp,
-        max_timestamp,
-        producer_id,
-        producer_epoch,
-        base_sequence,
-        record_count,
-    ) = _HEADER.unpack_from(data, position)
+    # Compiled code reads numbers out of ``bytes`` without making any object.
+    at: i64 = 0
+    if isinstance(data, bytes):
+        head = data
+        at = position
+    else:
+        head = bytes(data[position : position + BATCH_HEADER_SIZE])
+    length: int = read_i32_be(head, at + 8)
+    magic: int = head[at + 16]
     if magic != MAGIC:
         raise CorruptBatch(f"batch at position {position} has magic {magic}: only 2 is supported")
     if length < BATCH_HEADER_SIZE - LENGTH_OVERHEAD:
@@ -195,20 +195,21 @@ def read_header(data: Buffer, position: int) -> BatchHeader:
             f"batch at position {position} has length {length}: the smallest possible is "
             f"{BATCH_HEADER_SIZE - LENGTH_OVERHEAD}"
         )
+    signed_crc: int = read_i32_be(head, at + 17)
     return BatchHeader(
-        base_offset,
+        read_i64_be(head, at),
         length + LENGTH_OVERHEAD,
-        leader_epoch,
+        read_i32_be(head, at + 12),
         magic,
-        crc,
-        attributes,
-        last_offset_delta,
-        base_timestamp,
-        max_timestamp,
-        producer_id,
-        producer_epoch,
-        base_sequence,
-        record_count,
+        signed_crc & 0xFFFFFFFF,
+        read_i16_be(head, at + 21),
+        read_i32_be(head, at + 23),
+        read_i64_be(head, at + 27),
+        read_i64_be(head, at + 35),
+        read_i64_be(head, at + 43),
+        read_i16_be(head, at + 51),
+        read_i32_be(head, at + 53),
+        read_i32_be(head, at + 57),
     )
 
 
@@ -217,9 +218,14 @@ def crc_is_valid(data: Buffer, position: int, header: BatchHeader) -> bool:
     end = position + header.size_bytes
     if end > len(data):
         return False
-    # Slicing a memoryview copies nothing; slicing bytes would copy the batch.
-    view = data if isinstance(data, memoryview) else memoryview(data)
-    computed: int = crc32c(view[position + ATTRIBUTES_POSITION : end])
+    start = position + ATTRIBUTES_POSITION
+    computed: int
+    if isinstance(data, bytes) and header.size_bytes <= SMALL_BATCH_BYTES:
+        computed = _crc32c(data[start:end])
+    else:
+        # Slicing a memoryview copies nothing; slicing bytes would copy the batch.
+        view = data if isinstance(data, memoryview) else memoryview(data)
+        computed = _crc32c(view[start:end])
     return computed == header.crc
 
 

@@ -1,6 +1,8 @@
 """A batch that may be appended: checked, and ready for its offset and its leader epoch."""
 
-from moldau.record.header import STAMP_SIZE, BatchHeader, encode_stamp
+from librt.strings import BytesWriter, write_i32_be, write_i64_be
+
+from moldau.record.header import LENGTH_OVERHEAD, SMALL_BATCH_BYTES, STAMP_SIZE, BatchHeader
 
 
 class ProducedBatch:
@@ -31,9 +33,9 @@ class ProducedBatch:
         # -1 when the records keep the timestamps of their producer.
         self.log_append_time = log_append_time
 
-    @classmethod
-    def unchanged(cls, batch: memoryview, header: BatchHeader) -> "ProducedBatch":
-        return cls(header, b"", batch[STAMP_SIZE:], -1)
+    @staticmethod
+    def unchanged(batch: bytes | memoryview, header: BatchHeader) -> "ProducedBatch":
+        return ProducedBatch(header, b"", batch[STAMP_SIZE:], -1)
 
     @property
     def size_bytes(self) -> int:
@@ -49,6 +51,14 @@ class ProducedBatch:
         return self.header.last_offset_delta
 
     def parts(self, base_offset: int, leader_epoch: int) -> list[bytes | memoryview]:
-        """The bytes to append, in order; ``size_bytes`` altogether."""
-        stamp = encode_stamp(base_offset, self.header.size_bytes, leader_epoch)
-        return [stamp + self._sealed, self._rest]
+        """The bytes to append, in order; ``size_bytes`` altogether. A small batch is one piece."""
+        writer = BytesWriter()
+        write_i64_be(writer, base_offset)
+        write_i32_be(writer, self.header.size_bytes - LENGTH_OVERHEAD)
+        write_i32_be(writer, leader_epoch)
+        writer.write(self._sealed)
+        rest = self._rest
+        if isinstance(rest, bytes) and len(rest) <= SMALL_BATCH_BYTES:
+            writer.write(rest)
+            return [writer.getvalue()]
+        return [writer.getvalue(), rest]

@@ -29,7 +29,9 @@ from moldau.record.header import (
     encode_batch,
     iter_headers,
     read_header,
+    seal,
 )
+from moldau.record.produced import ProducedBatch
 from moldau.record.walk import TIMESTAMP_LIMIT, read_varint
 
 Headers = tuple[tuple[str, bytes | None], ...]
@@ -222,6 +224,19 @@ class BatchBuilder:
 
     def build(self) -> bytes:
         """The finished batch. An empty one cannot be written."""
+        header, payload = self._finish()
+        return encode_batch(header, payload)
+
+    def build_for_log(self) -> ProducedBatch:
+        """The finished batch for a log of this process, which will take it without a check.
+
+        For a compacted topic every record must have a key.
+        """
+        header, payload = self._finish()
+        sealed = seal(header, payload)
+        return ProducedBatch(header, sealed, bytes(payload), -1)
+
+    def _finish(self) -> tuple[BatchHeader, Buffer]:
         if self._count == 0:
             raise ValueError("a batch needs at least one record")
         header = BatchHeader(
@@ -242,7 +257,7 @@ class BatchBuilder:
         payload: Buffer = self._payload
         if self._codec != Codec.NONE:
             payload = compress(self._codec, payload, self._level)
-        return encode_batch(header, payload)
+        return header, payload
 
 
 def encode_record(

@@ -30,6 +30,7 @@ from moldau.record.fitting import (
     claims_too_many,
     invalid_record,
     too_large,
+    walk_batch,
 )
 from moldau.record.header import (
     BATCH_HEADER_SIZE,
@@ -38,19 +39,30 @@ from moldau.record.header import (
     LENGTH_OVERHEAD,
     LOG_APPEND_TIME_FLAG,
     MAGIC,
+    SMALL_BATCH_BYTES,
     BatchHeader,
     CorruptBatch,
     crc_is_valid,
     read_header,
 )
 from moldau.record.produced import ProducedBatch
+from moldau.record.walk import RecordFacts
 
 if TYPE_CHECKING:
     from moldau.config.topic import LogConfig
 
-__all__ = ["ProducedBatch", "RecordErrors", "check_produce_version", "validate_produced"]
+__all__ = [
+    "ProducedBatch",
+    "RecordErrors",
+    "check_produce_version",
+    "fit_built",
+    "validate_produced",
+]
 
 _FIRST_VERSION_WITH_ZSTD: Final = 7
+# As plain numbers: every batch is compared with them, and members of an enum compare slowly.
+_UNCOMPRESSED: Final = int(Codec.NONE)
+_LAST_CODEC: Final = int(Codec.ZSTD)
 
 # The smallest length field that any magic allows, and the bytes up to and including the magic.
 _SMALLEST_LENGTH: Final = 14
@@ -90,7 +102,9 @@ def validate_produced(
         ApiError: CORRUPT_MESSAGE, INVALID_RECORD, INVALID_TIMESTAMP, MESSAGE_TOO_LARGE or
             UNSUPPORTED_COMPRESSION_TYPE; as ``RecordErrors`` where single records are at fault.
     """
-    batch = records if isinstance(records, memoryview) else memoryview(records or b"")
+    batch: bytes | memoryview = b"" if records is None else records
+    if isinstance(batch, bytes) and len(batch) > SMALL_BATCH_BYTES:
+        batch = memoryview(batch)
     try:
         header = read_header(batch, 0)
     except CorruptBatch as error:
@@ -113,12 +127,11 @@ def validate_produced(
     ):
         raise _refusal_of_header(header)
     codec = attributes & COMPRESSION_MASK
-    if codec > Codec.ZSTD:
-        raise ApiError(
-            ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
-            f"compression codec {codec} does not exist: expected 0 to 4",
-        )
-    if _answers_for_itself(header, config, now_ms, walk_uncompressed):
+    if codec > _LAST_CODEC:
+        raise _no_such_codec(codec)
+    if _header_answers(header, config, now_ms) and (
+        codec != _UNCOMPRESSED or not walk_uncompressed or _records_agree(batch, header)
+    ):
         return ProducedBatch.unchanged(batch, header)
     return Fitting(
         batch,
@@ -131,24 +144,62 @@ def validate_produced(
     ).fit()
 
 
-def _answers_for_itself(
-    header: BatchHeader, config: "LogConfig", now_ms: int, walk_uncompressed: bool
-) -> bool:
-    """Whether the header says all that this topic asks, and the batch may stay as it is."""
-    attributes = header.attributes
-    return (
-        (attributes & COMPRESSION_MASK != Codec.NONE or not walk_uncompressed)
-        and config.compression_type == "producer"
+def fit_built(batch: ProducedBatch, config: "LogConfig", now_ms: int) -> ProducedBatch:
+    """Make a batch that this process has just built fit the rules of its topic.
+
+    Nothing in it needs a check: it is whole, its checksum is right, and every record has a
+    key. So it goes to the log as it is, unless the topic wants other timestamps, another
+    codec, or smaller batches.
+
+    Raises:
+        ApiError: MESSAGE_TOO_LARGE, or what ``validate_produced`` raises.
+    """
+    header = batch.header
+    if header.size_bytes > config.max_message_bytes:
+        raise too_large(header, config)
+    if (
+        config.compression_type == "producer"
         and config.message_timestamp_type == "CreateTime"
         and header.max_timestamp - now_ms <= config.message_timestamp_after_max_ms
         and config.message_timestamp_before_max_ms == FOREVER
-        and not attributes & LOG_APPEND_TIME_FLAG
+    ):
+        return batch
+    data = b"".join(batch.parts(header.base_offset, header.partition_leader_epoch))
+    return validate_produced(data, config, now_ms, from_client=False, walk_uncompressed=False)
+
+
+def _header_answers(header: BatchHeader, config: "LogConfig", now_ms: int) -> bool:
+    """Whether the header says all that this topic asks, and asks for no change of the batch."""
+    return (
+        config.compression_type == "producer"
+        and config.message_timestamp_type == "CreateTime"
+        and header.max_timestamp - now_ms <= config.message_timestamp_after_max_ms
+        and config.message_timestamp_before_max_ms == FOREVER
+        and not header.attributes & LOG_APPEND_TIME_FLAG
         and "compact" not in config.cleanup_policy
         and not claims_too_many(header)
     )
 
 
-def _refusal_of_unreadable(batch: memoryview, error: CorruptBatch) -> ApiError:
+def _records_agree(batch: bytes | memoryview, header: BatchHeader) -> bool:
+    """Whether uncompressed records are what the header says of them: then nothing must change.
+
+    Where they are not, ``Fitting`` looks again and finds out what is to be done, or to be said.
+    """
+    try:
+        facts = RecordFacts(header.base_timestamp, header.record_count)
+        size = walk_batch(batch, facts)
+    except CorruptBatch:
+        return False
+    return (
+        facts.passed == header.record_count
+        and BATCH_HEADER_SIZE + size == len(batch)
+        and facts.offsets_are_consecutive
+        and facts.max_timestamp == header.max_timestamp
+    )
+
+
+def _refusal_of_unreadable(batch: bytes | memoryview, error: CorruptBatch) -> ApiError:
     """Which error a batch deserves whose header cannot be read.
 
     Nonsense is corrupt, and worth sending again; no batch at all, or one of the formats
@@ -171,7 +222,7 @@ def _refusal_of_unreadable(batch: memoryview, error: CorruptBatch) -> ApiError:
     return error
 
 
-def _cut_to_one_batch(batch: memoryview, header: BatchHeader) -> memoryview:
+def _cut_to_one_batch(batch: bytes | memoryview, header: BatchHeader) -> bytes | memoryview:
     """The first batch alone, if what follows it is but the beginning of another."""
     size = header.size_bytes
     if size > len(batch):
@@ -186,6 +237,11 @@ def _cut_to_one_batch(batch: memoryview, header: BatchHeader) -> memoryview:
         if length + LENGTH_OVERHEAD <= len(rest):
             raise invalid_record("a produced partition may hold only one record batch")
     return batch[:size]
+
+
+def _no_such_codec(codec: int) -> ApiError:
+    message = f"compression codec {codec} does not exist: expected 0 to {_LAST_CODEC}"
+    return ApiError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, message)
 
 
 def _refusal_of_header(header: BatchHeader) -> ApiError:

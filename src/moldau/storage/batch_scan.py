@@ -16,8 +16,10 @@ Rules this module keeps:
 
 import re
 from collections.abc import Iterator
-from struct import Struct
 from typing import Final, NamedTuple
+
+from librt.strings import read_i32_be, read_i64_be
+from mypy_extensions import i64
 
 from moldau.errors import ApiError, ErrorCode
 from moldau.record.header import (
@@ -31,7 +33,6 @@ from moldau.storage.disk import DiskFile
 
 # Base offset, length, leader epoch, magic, CRC, attributes, last offset delta: all
 # that a search by offset looks at.
-_HEAD: Final = Struct(">qiiBIhi")
 _HEAD_SIZE: Final = 27
 # The length field does not count itself and the base offset before it.
 _LENGTH_OVERHEAD: Final = 12
@@ -76,14 +77,18 @@ def find_batch(file: DiskFile, target_offset: int, position: int, end: int) -> B
     last_offset = -1
     while position < end:
         chunk = file.pread(min(_SEARCH_CHUNK, end - position), position)
-        at = 0
-        limit = len(chunk) - _HEAD_SIZE
+        at: i64 = 0
+        limit: i64 = len(chunk) - _HEAD_SIZE
         if limit < 0:
             raise CorruptSegment(
                 file.path, position, f"{end - position} bytes are too few for a batch"
             )
         while at <= limit:
-            base_offset, length, _, magic, _, _, delta = _HEAD.unpack_from(chunk, at)
+            # Number by number: compiled code makes no object for them.
+            base_offset: int = read_i64_be(chunk, at)
+            length: int = read_i32_be(chunk, at + 8)
+            magic: int = chunk[at + 16]
+            delta: int = read_i32_be(chunk, at + 23)
             size = length + _LENGTH_OVERHEAD
             if (
                 size < BATCH_HEADER_SIZE
@@ -126,17 +131,18 @@ def iter_batches(file: DiskFile, position: int, end: int) -> Iterator[tuple[int,
 
 
 def iter_valid_batches(
-    file: DiskFile, position: int, end: int, next_offset: int
+    file: DiskFile, position: int, end: int, next_offset: int, chunk_bytes: int = _SCAN_CHUNK
 ) -> Iterator[tuple[int, BatchHeader, bytes, int]]:
     """Like ``iter_batches``, but every byte is read and every CRC checked.
 
     ``next_offset`` is the smallest that the first batch may begin with. Yields the
     position in the file, the header, and the buffer that holds the whole batch with the
     batch's place in it. Raises CorruptSegment at the first bad batch, after all good ones
-    before it were yielded.
+    before it were yielded. So much as ``chunk_bytes`` is read at a time, or one batch if
+    that is more.
     """
     while position < end:
-        chunk = file.pread(min(_SCAN_CHUNK, end - position), position)
+        chunk = file.pread(min(chunk_bytes, end - position), position)
         at = 0
         while at + BATCH_HEADER_SIZE <= len(chunk):
             header = _checked_header(file, chunk, at, position + at, end)
@@ -177,7 +183,7 @@ def _check_offsets(
         # A gap, as compaction leaves them, or one bit too many. Offsets must go on from here.
         following = file.pread(_HEAD_SIZE, position + header.size_bytes)
         if len(following) == _HEAD_SIZE and position + header.size_bytes + _HEAD_SIZE <= end:
-            is_right = _HEAD.unpack(following)[0] > header.last_offset
+            is_right = read_i64_be(following, 0) > header.last_offset
     if not is_right:
         reason = f"offset {header.base_offset} where {next_offset} is due"
         raise CorruptSegment(file.path, position, reason)

@@ -35,17 +35,27 @@ class CheckpointWriter:
         self._wanted: dict[str, dict[TopicPartition, int]] = {}
         self._written: dict[str, dict[TopicPartition, int]] = {}
 
+    def found(self, log_dir: str, name: str, offsets: dict[TopicPartition, int]) -> None:
+        """What a start read: it is there, and need not be written again."""
+        self._wanted[f"{log_dir}/{name}"] = self._written[f"{log_dir}/{name}"] = offsets
+
+    def may_name(self, log_dir: str, topic_partition: TopicPartition) -> bool:
+        """Whether a checkpoint in ``log_dir``, or one on its way there, has this partition."""
+        return any(
+            topic_partition in offsets and path.rpartition("/")[0] == log_dir
+            for known in (self._wanted, self._written)
+            # A copy, because a thread that writes may add to it.
+            for path, offsets in list(known.items())
+        )
+
     def write(self, log_dir: str, name: str, offsets: dict[TopicPartition, int]) -> None:
         """Return when it is on the device, or the failure has been reported."""
         self._wanted[f"{log_dir}/{name}"] = offsets
         self._store(log_dir, name)
 
     def write_soon(self, log_dir: str, name: str, offsets: dict[TopicPartition, int]) -> None:
-        """Like ``write``, on a thread if there is one."""
-        path = f"{log_dir}/{name}"
-        if self._written.get(path) == offsets:
-            return
-        self._wanted[path] = offsets
+        """Like ``write``, on a thread if there is one, which also looks whether it changed."""
+        self._wanted[f"{log_dir}/{name}"] = offsets
         if self._executor is None:
             self._store(log_dir, name)
         else:

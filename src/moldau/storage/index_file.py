@@ -16,7 +16,8 @@ Rules this module keeps:
 
 * ``tail_start <= stored <= entries``: every entry is in at least one of the two.
 * What is in the file is whole entries. ``write`` hands the rest to the page cache
-  (a segment that is rolled or closed), ``flush`` to the device.
+  (a segment that is rolled or closed), ``flush`` to the device. A file that was not
+  changed since is not flushed again: a stop must not fsync thousands of idle ones.
 * Apache Kafka gives the index of its active segment its full size in advance, and a
   crash leaves it so. Entries of zeros at the end are therefore not entries, and the
   first write cuts them off.
@@ -48,7 +49,7 @@ def sync_file(disk: Disk, path: str) -> None:
 class IndexFile:
     """Base of the offset index and the time index; they know what an entry is."""
 
-    __slots__ = ("_disk", "_file", "_stored", "_tail_start", "base_offset", "path")
+    __slots__ = ("_disk", "_file", "_is_durable", "_stored", "_tail_start", "base_offset", "path")
 
     entry_size: ClassVar[int]
 
@@ -56,6 +57,8 @@ class IndexFile:
         """Touches nothing on disk; the file is read when it is first needed."""
         self._disk = disk
         self._file: DiskFile | None = None
+        # Whether the file is as the last flush, or whoever wrote it before us, left it.
+        self._is_durable = True
         self._stored = -1
         self._tail_start = 0
         self.base_offset = base_offset
@@ -117,6 +120,7 @@ class IndexFile:
         self.close_without_writing()
         file = self._disk.open(self.path, create=True)
         if file.size:
+            self._is_durable = False
             file.truncate(0)
         # An index is written rarely and a partition may never be: hold no descriptor.
         file.close()
@@ -129,6 +133,7 @@ class IndexFile:
             return
         unwritten = self._stored - self._tail_start
         if self._tail_size() > unwritten:
+            self._is_durable = False
             self._trimmed().append((self._tail_bytes(unwritten),))
             self._stored = self._tail_start + self._tail_size()
 
@@ -138,11 +143,14 @@ class IndexFile:
         Of a finished segment, after ``write``, this may run in another thread.
         """
         self.write()
-        # Entries may have been written before a release, so the file is synced in any case.
+        if self._is_durable:
+            return
+        # Entries may have been written before a release, so it need not be open.
         if self._file is not None:
             self._file.fsync()
         else:
             sync_file(self._disk, self.path)
+        self._is_durable = True
 
     def release(self) -> None:
         """Write, then hold nothing: what an index that is not in use should cost."""
@@ -226,6 +234,7 @@ class IndexFile:
         file = self._opened()
         size = self._stored * self.entry_size
         if file.size > size:
+            self._is_durable = False
             file.truncate(size)
         return file
 

@@ -41,8 +41,8 @@ class LeaderEpochCache:
 
     __slots__ = ("_disk", "_epochs", "_is_dirty", "_start_offsets", "_stored", "path")
 
-    def __init__(self, disk: Disk, path: str) -> None:
-        """Reads the file if there is one.
+    def __init__(self, disk: Disk, path: str, *, is_new: bool = False) -> None:
+        """Reads the file if there is one; not ``is_new``, which says that there is none.
 
         What it says may be older than the log: truncate both ends to the log's offsets.
 
@@ -55,6 +55,8 @@ class LeaderEpochCache:
         self._start_offsets: list[int] = []
         self._stored = 0
         self._is_dirty = False
+        if is_new:
+            return
         for epoch, start_offset in read_leader_epochs(disk, path):
             self._assign_in_memory(epoch, start_offset)
         self._stored = len(self._epochs)

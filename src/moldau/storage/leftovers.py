@@ -16,15 +16,22 @@ from moldau.storage.segment import DELETED_SUFFIX, LOG_SUFFIX, Segment
 
 CLEANED_SUFFIX: Final = ".cleaned"
 SWAP_SUFFIX: Final = ".swap"
+_SUFFIXES: Final = (DELETED_SUFFIX, CLEANED_SUFFIX, SWAP_SUFFIX)
 # Snapshots of the metadata log are its own business.
 _KRAFT_SNAPSHOT_DELETED: Final = ".checkpoint.deleted"
 
 _log = logging.getLogger(__name__)
 
 
-def clear_leftovers(disk: Disk, directory: str, config: LogConfig, now_ms: int) -> None:
-    """Finish or undo what was under way; afterwards the directory holds plain names only."""
-    names = disk.list_dir(directory)
+def clear_leftovers(
+    disk: Disk, directory: str, names: list[str], config: LogConfig, now_ms: int
+) -> list[str]:
+    """Finish or undo what was under way; afterwards the directory holds plain names only.
+
+    ``names`` is what is in the directory. Returns what is there afterwards.
+    """
+    if not any(name.endswith(_SUFFIXES) for name in names):
+        return names
     cleaned = [name for name in names if name.endswith(CLEANED_SUFFIX)]
     # A split of a segment that did not get far enough leaves both kinds.
     first_cleaned = min((_offset(name) for name in cleaned), default=None)
@@ -40,6 +47,7 @@ def clear_leftovers(disk: Disk, directory: str, config: LogConfig, now_ms: int) 
                 swaps.append(name)
     if swaps:
         _finish_swap(disk, directory, swaps, config, now_ms)
+    return disk.list_dir(directory)
 
 
 def _finish_swap(

@@ -7,10 +7,11 @@ knows no such partition any more.
 """
 
 import logging
+import os
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from moldau.ids import TopicPartition
+from moldau.ids import NO_UUID, TopicPartition
 from moldau.storage.checkpoint import CorruptCheckpoint, read_meta_properties
 from moldau.storage.disk import Disk, FileLock
 
@@ -51,6 +52,12 @@ def suffixed_name(topic_partition: TopicPartition, unique: bytes, suffix: str) -
     return topic[: _MAX_NAME - len(rest)] + rest
 
 
+def has_room_for_suffix(topic_partition: TopicPartition) -> bool:
+    """Whether a copy of the partition can have a directory that names its whole topic."""
+    topic, partition = topic_partition
+    return len(f"{topic}-{partition}.{NO_UUID.hex()}{FUTURE}") <= _MAX_NAME
+
+
 class LogDirs:
     """The log directories of a broker: which are locked and live, which failed and why."""
 
@@ -62,6 +69,8 @@ class LogDirs:
         # Why each of the others is not.
         self.offline: dict[str, str] = {}
         self.directory_ids: dict[str, bytes] = {}
+        # The ids of directories that failed while they were in use.
+        self.failed_ids: dict[str, bytes] = {}
 
     def open(self) -> None:
         """Create what is missing, take the locks, read the directories' ids.
@@ -99,12 +108,22 @@ class LogDirs:
             reason,
         )
         self.offline[path] = reason
-        self.directory_ids.pop(path, None)
+        directory_id = self.directory_ids.pop(path, None)
+        if directory_id is not None:
+            self.failed_ids[path] = directory_id
         if path in self.live:
             self.live.remove(path)
         lock = self._locks.pop(path, None)
         if lock is not None:
             lock.release()
+
+    def configured(self, path: str) -> str | None:
+        """The directory as the settings name it, given its absolute path."""
+        return next((each for each in self.paths if os.path.abspath(each) == path), None)
+
+    def directory_id(self, path: str) -> bytes | None:
+        """The id of a directory that is or was in use."""
+        return self.directory_ids.get(path) or self.failed_ids.get(path)
 
     def path_of(self, directory_id: bytes) -> str | None:
         """The live directory with this id."""

@@ -47,6 +47,7 @@ class LogFlusher:
         "_context",
         "_cuts",
         "_is_name_durable",
+        "_is_renamed",
         "_leader_epochs",
         "_segments",
         "directory",
@@ -67,6 +68,7 @@ class LogFlusher:
         self._leader_epochs = leader_epochs
         self._cuts = 0
         self._is_name_durable = False
+        self._is_renamed = False
         self.directory = directory
         self.recovery_point = recovery_point
         self.last_flush_ms = context.clock.now_ms()
@@ -98,12 +100,14 @@ class LogFlusher:
                 # Retention may have taken it meanwhile.
                 if segment in self._segments:
                     raise
-        if any(segment.base_offset >= self.recovery_point for segment in job.segments):
-            # New files: their names must be durable too, and that of their directory.
+        has_new_files = any(segment.base_offset >= self.recovery_point for segment in job.segments)
+        if has_new_files:
+            # Their names must be durable too, and that of their directory.
             disk.sync_dir(self.directory)
-            if not self._is_name_durable:
-                disk.sync_dir(self.directory.rpartition("/")[0])
-                self._is_name_durable = True
+        if self._is_renamed or (has_new_files and not self._is_name_durable):
+            self._is_renamed = False
+            disk.sync_dir(self.directory.rpartition("/")[0])
+            self._is_name_durable = True
         now_ms = self._context.clock.now_ms()
         with _lock:
             if job.cuts == self._cuts:
@@ -115,6 +119,11 @@ class LogFlusher:
             segment.flush_log()
         else:
             segment.flush()
+
+    def moved(self, directory: str) -> None:
+        """The log lies in ``directory`` now; what is flushed from now on must be found there."""
+        self.directory = directory
+        self._is_renamed = True
 
     def on_cut(self, end_offset: int) -> None:
         """The log will end at ``end_offset``."""

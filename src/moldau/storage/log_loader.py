@@ -1,17 +1,19 @@
 """Opening all logs of one log directory at the start of a broker.
 
-Most of the time of a start goes here when the last stop was not clean: every segment
-that was not flushed is read. So logs are opened several at a time, and a start that
-takes long says how far it is.
+Most of the time of a start goes here when the last stop was not clean: what was not
+flushed is read. So logs are opened several at a time, and a start that takes long says
+every few seconds how far it is.
 """
 
 import logging
+import threading
 from collections.abc import Callable
 from typing import Final
 
 from moldau.config.topic import LogConfig
 from moldau.ids import METADATA_TOPIC, NO_UUID, TopicPartition, new_uuid
 from moldau.storage.checkpoint import (
+    CLEANER_OFFSET_CHECKPOINT,
     HIGH_WATERMARK_CHECKPOINT,
     LOG_START_OFFSET_CHECKPOINT,
     RECOVERY_POINT_CHECKPOINT,
@@ -34,8 +36,7 @@ from moldau.storage.recovery import open_log
 ConfigFor = Callable[[str], LogConfig]
 IsStray = Callable[[TopicPartition, bytes], bool]
 
-_PROGRESS_EVERY: Final = 1000
-_PROGRESS_EVERY_MS: Final = 5000
+_PROGRESS_EVERY_MS: Final = 3000
 
 _log = logging.getLogger(__name__)
 
@@ -48,6 +49,8 @@ class LoadedDirectory:
         self.logs: list[PartitionLog] = []
         # Partitions that were deleted before the stop.
         self.to_remove: list[str] = []
+        # What the checkpoints of the last run say, by their names.
+        self.checkpoints: dict[str, dict[TopicPartition, int]] = {}
 
 
 def load_directory(
@@ -60,6 +63,7 @@ def load_directory(
         # A crash from here on must find no marker.
         remove_clean_shutdown(disk, log_dir)
     checkpoints = _Checkpoints(context, log_dir)
+    loaded.checkpoints = checkpoints.by_name
     names: list[tuple[str, PartitionDirectory]] = []
     for name in disk.list_dir(log_dir):
         path = f"{log_dir}/{name}"
@@ -76,21 +80,24 @@ def load_directory(
             names.append((path, found))
 
     if names and not loaded.was_clean:
-        _log.info("Recovering %d logs in %s: it was not closed cleanly", len(names), log_dir)
+        _log.info("%s was not closed cleanly: looking at its %d logs", log_dir, len(names))
     progress = _Progress(context, log_dir, len(names))
 
     def load_one(path: str, topic_partition: TopicPartition) -> PartitionLog:
+        recovery_point = checkpoints.recovery_points.get(topic_partition, 0)
         log = open_log(
             context,
             path,
             topic_partition,
             config_for(topic_partition.topic),
             clean_shutdown=loaded.was_clean,
-            recovery_point=checkpoints.recovery_points.get(topic_partition, 0),
+            recovery_point=recovery_point,
             log_start_offset=checkpoints.start_offsets.get(topic_partition, 0),
         )
         log.update_high_watermark(checkpoints.high_watermarks.get(topic_partition, 0))
-        progress.one_more()
+        log.cleaner_checkpoint = checkpoints.cleaner_offsets.get(topic_partition, -1)
+        was_recovered = not loaded.was_clean and log.log_end_offset > recovery_point
+        progress.one_more(was_recovered=was_recovered)
         return log
 
     # After a clean stop opening a log is a handful of quick calls, and threads that take turns
@@ -124,32 +131,46 @@ class _Checkpoints:
     def __init__(self, context: LogContext, log_dir: str) -> None:
         self._context = context
         self._log_dir = log_dir
+        self.by_name: dict[str, dict[TopicPartition, int]] = {}
         self.recovery_points = self._read(RECOVERY_POINT_CHECKPOINT)
         self.start_offsets = self._read(LOG_START_OFFSET_CHECKPOINT)
         self.high_watermarks = self._read(HIGH_WATERMARK_CHECKPOINT)
+        self.cleaner_offsets = self._read(CLEANER_OFFSET_CHECKPOINT)
 
     def _read(self, name: str) -> dict[TopicPartition, int]:
         try:
-            return read_offsets(self._context.disk, f"{self._log_dir}/{name}")
+            offsets = read_offsets(self._context.disk, f"{self._log_dir}/{name}")
         except CorruptCheckpoint as error:
             _log.warning("%s. Going on as if it were empty", error)
-            return {}
+            offsets = {}
+        self.by_name[name] = offsets
+        return offsets
 
 
 class _Progress:
-    """A line in the log now and then, while many logs are opened."""
+    """A line in the log every few seconds, and one at the end of what took longer than that."""
 
     def __init__(self, context: LogContext, log_dir: str, total: int) -> None:
         self._clock = context.clock
         self._log_dir = log_dir
         self._total = total
-        self._done = 0
-        self._last_ms = self._clock.now_ms()
+        self._loaded = 0
+        self._recovered = 0
+        self._last_ms = self._began_ms = self._clock.now_ms()
+        self._lock = threading.Lock()
 
-    def one_more(self) -> None:
-        self._done += 1
+    def one_more(self, *, was_recovered: bool) -> None:
+        """In whichever thread."""
         now_ms = self._clock.now_ms()
-        is_late = now_ms - self._last_ms >= _PROGRESS_EVERY_MS
-        if self._done % _PROGRESS_EVERY == 0 or is_late or self._done == self._total > 100:
+        with self._lock:
+            self._loaded += 1
+            self._recovered += was_recovered
+            is_late = now_ms - self._last_ms >= _PROGRESS_EVERY_MS
+            is_last = self._loaded == self._total and (
+                self._recovered > 0 or now_ms - self._began_ms >= _PROGRESS_EVERY_MS
+            )
+            if not is_late and not is_last:
+                return
             self._last_ms = now_ms
-            _log.info("Opened %d of %d logs in %s", self._done, self._total, self._log_dir)
+            counts = self._loaded, self._total, self._recovered
+        _log.info("%d of %d logs loaded, %d recovered in %s", *counts, self._log_dir)

@@ -2,7 +2,8 @@
 
 Finds the logs at the start, creates and deletes them, and keeps the checkpoints by which
 the next start knows what is safe. It has no clock of its own to work by: what must
-happen every now and then is a plain method that the broker node calls.
+happen every now and then is a plain method that the broker node calls. What must happen to
+every log is in ``log_upkeep``.
 
 Rules this module keeps:
 
@@ -10,6 +11,8 @@ Rules this module keeps:
   with its partitions; the others go on.
 * A deleted partition is renamed first and removed after ``file.delete.delay.ms``, so the
   name is free at once and the bytes are not yet gone.
+* Future logs, the copies of replicas on the move, belong to whoever copies. Nothing here
+  changes them until they take their source's place.
 * The clean-shutdown marker is removed before the first log is opened and written after
   the last one is closed: it can only be found if everything between went well.
 """
@@ -18,13 +21,14 @@ import logging
 import random
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from moldau.clock import Clock
 from moldau.config.topic import LogConfig
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import NO_UUID, TopicPartition, new_uuid, uuid_to_str
 from moldau.storage.checkpoint import (
+    CLEANER_OFFSET_CHECKPOINT,
     HIGH_WATERMARK_CHECKPOINT,
     LOG_START_OFFSET_CHECKPOINT,
     RECOVERY_POINT_CHECKPOINT,
@@ -38,8 +42,12 @@ from moldau.storage.log_context import Executor, LogContext
 from moldau.storage.log_dirs import DELETE, FUTURE, STRAY, LogDirs, suffixed_name
 from moldau.storage.log_failure import is_no_room
 from moldau.storage.log_loader import ConfigFor, IsStray, LoadedDirectory, load_directory
+from moldau.storage.log_placement import Copies, DirectoryLoad, Wishes, settle
 from moldau.storage.partition_log import PartitionLog
 from moldau.storage.recovery import open_log
+
+# The directory that the cluster's metadata names for a partition, if it is live.
+AssignedDir = Callable[[TopicPartition, bytes], str | None]
 
 _log = logging.getLogger(__name__)
 
@@ -74,13 +82,14 @@ class LogManager:
         self._failures: deque[tuple[str, str]] = deque()
         self._to_remove: list[tuple[int, str]] = []
         self._checkpoints = CheckpointWriter(disk, executor, self._directory_failed)
-        # Log directories whose checkpoints may name partitions that are deleted.
-        self._outdated: set[str] = set()
         self.context = LogContext(
             disk, clock, rng, executor, self._directory_failed, producer_expiration_ms
         )
         self.dirs = LogDirs(disk, log_dirs)
         self.logs: dict[TopicPartition, PartitionLog] = {}
+        # Where partitions that are not there yet should go.
+        self.wishes = Wishes()
+        self._load = DirectoryLoad()
         # Replicas on their way from one log directory to another.
         self.future_logs: dict[TopicPartition, PartitionLog] = {}
         # Set by the start: whether every live directory was closed cleanly.
@@ -101,14 +110,21 @@ class LogManager:
         epochs = {read_clean_shutdown(self._disk, path) for path in self.dirs.live}
         return epochs.pop() if len(epochs) == 1 else None
 
-    def load(self, config_for: ConfigFor, is_stray: IsStray | None = None) -> None:
+    def load(
+        self,
+        config_for: ConfigFor,
+        is_stray: IsStray | None = None,
+        assigned_dir: AssignedDir | None = None,
+    ) -> None:
         """Open every log in the live directories, several at a time if there is an executor.
 
         ``config_for(topic)`` is the configuration of a topic. Partitions for which
-        ``is_stray(topic_partition, topic_id)`` are moved aside. The metadata log is left
-        to its owner.
+        ``is_stray(topic_partition, topic_id)`` are moved aside. Where a crash interrupted a
+        move between directories, ``assigned_dir`` decides (``log_placement.settle``). The
+        metadata log is left to its owner.
         """
         self.was_clean_shutdown = True
+        found: dict[TopicPartition, Copies] = {}
         for path in list(self.dirs.live):
             try:
                 loaded = load_directory(self.context, path, config_for, is_stray)
@@ -116,29 +132,51 @@ class LogManager:
                 self.dirs.fail(path, f"loading failed: {error}")
                 continue
             self.was_clean_shutdown &= loaded.was_clean
-            self._outdated.add(path)
-            self._adopt(loaded)
+            for name, offsets in loaded.checkpoints.items():
+                self._checkpoints.found(path, name, offsets)
+            self._sort(loaded, found)
+        for topic_partition, copies in found.items():
+            self._adopt(topic_partition, copies, assigned_dir)
         self._check_one_is_live()
 
-    def _adopt(self, loaded: LoadedDirectory) -> None:
+    def _sort(self, loaded: LoadedDirectory, found: dict[TopicPartition, Copies]) -> None:
         for log in loaded.logs:
             if log.is_closed:
                 continue
-            known = self.future_logs if log.directory.endswith(FUTURE) else self.logs
-            other = known.setdefault(log.topic_partition, log)
-            if other is not log:
-                raise RuntimeError(
-                    f"{log.topic_partition} is in two log directories, {other.directory} and "
-                    f"{log.directory}: remove the one on the disk that failed last"
-                )
+            copies = found.setdefault(log.topic_partition, Copies())
+            is_future = log.directory.endswith(FUTURE)
+            (copies.future if is_future else copies.current).append(log)
         now_ms = self._clock.now_ms()
         self._to_remove.extend((now_ms, path) for path in loaded.to_remove)
+
+    def _adopt(
+        self, topic_partition: TopicPartition, copies: Copies, assigned_dir: AssignedDir | None
+    ) -> None:
+        """Know the log of a partition, and the copy of it if a move was under way."""
+        assigned = None
+        if assigned_dir is not None and (copies.future or len(copies.current) > 1):
+            first = (copies.current + copies.future)[0]
+            assigned = assigned_dir(topic_partition, first.topic_id)
+        settled = settle(copies, assigned, may_be_offline=bool(self.dirs.offline))
+        try:
+            for log in settled.obsolete:
+                self._retire(log, DELETE)
+            current = settled.current
+            if current is not None and current.directory.endswith(FUTURE):
+                current.rename_directory(f"{current.log_dir}/{topic_partition}")
+        except ApiError as error:
+            _log.error("%s is not served: %s", topic_partition, error)
+            return
+        if settled.current is not None:
+            self.logs[topic_partition] = settled.current
+        if settled.future is not None:
+            self.future_logs[topic_partition] = settled.future
 
     def shutdown(self, broker_epoch: int = -1) -> None:
         """Flush and close every log, write the checkpoints, mark the stop as clean."""
         self.handle_failures()
         closed = dict.fromkeys(self.dirs.live, True)
-        jobs = [(log, self._submit(self._close_log, log)) for log in self._all_logs()]
+        jobs = [(log, self._submit(self._close_log, log)) for log in self.all_logs()]
         for log, job in jobs:
             if not _result(job):
                 closed[log.log_dir] = False
@@ -185,7 +223,7 @@ class LogManager:
         log_dir: str | None = None,
         is_future: bool = False,
     ) -> PartitionLog:
-        """The log; created in ``log_dir``, or in the directory with the fewest partitions.
+        """The log; created where somebody wished it, in ``log_dir``, or where the least load is.
 
         Not ``is_new`` says that the partition was here before: while a directory is
         offline it may be there, so no second one is made.
@@ -234,16 +272,25 @@ class LogManager:
         name = str(topic_partition)
         if is_future:
             name = suffixed_name(topic_partition, new_uuid(self._rng), FUTURE)
-        for path in [log_dir] if log_dir is not None else self._by_partition_count():
+        else:
+            log_dir = self.wishes.take(topic_partition) or log_dir
+        if log_dir in self.dirs.live:
+            candidates = [log_dir]
+        else:
+            now_ms = self._clock.now_ms()
+            candidates = self._load.least_first(self.dirs.live, self.all_logs, now_ms)
+        for path in candidates:
             directory = f"{path}/{name}"
-            self._update_checkpoints(path)
+            self._update_checkpoints(path, topic_partition)
             try:
                 self._disk.make_dirs(directory)
                 if topic_id != NO_UUID:
                     write_partition_metadata(self._disk, directory, topic_id, sync=False)
-                return open_log(
+                log = open_log(
                     self.context, directory, topic_partition, config, clean_shutdown=True
                 )
+                self._load.added(path)
+                return log
             except OSError as error:
                 if is_no_room(error):
                     _log.warning("No room for %s in %s", topic_partition, path)
@@ -254,22 +301,10 @@ class LogManager:
             ErrorCode.KAFKA_STORAGE_ERROR, f"no log directory can take {topic_partition} now"
         )
 
-    def _update_checkpoints(self, path: str) -> None:
+    def _update_checkpoints(self, path: str, topic_partition: TopicPartition) -> None:
         """Before a log is made: its namesake that was deleted must not vouch for its offsets."""
-        if path not in self._outdated:
-            return
-        self._outdated.discard(path)
-        self._write_checkpoints(path)
-
-    def _by_partition_count(self) -> list[str]:
-        """The live directories, the one with the fewest partitions first."""
-        if len(self.dirs.live) == 1:
-            return list(self.dirs.live)
-        counts = dict.fromkeys(self.dirs.live, 0)
-        for log in self._all_logs():
-            if log.log_dir in counts:
-                counts[log.log_dir] += 1
-        return sorted(counts, key=lambda path: counts[path])
+        if self._checkpoints.may_name(path, topic_partition):
+            self._write_checkpoints(path)
 
     def delete(self, topic_partition: TopicPartition, *, is_stray: bool = False) -> bool:
         """Give the name free and remove the files later; stray partitions are kept aside.
@@ -285,17 +320,90 @@ class LogManager:
                     f"{', '.join(self.dirs.offline)}",
                 )
             return False
-        self._outdated.add(log.log_dir)
-        suffix = STRAY if is_stray else DELETE
-        name = suffixed_name(topic_partition, new_uuid(self._rng), suffix)
+        self._retire(log, STRAY if is_stray else DELETE)
+        return True
+
+    def delete_future(self, topic_partition: TopicPartition) -> None:
+        """Give up the copy of a replica that was on the move; nobody may be writing to it."""
+        log = self.future_logs.pop(topic_partition, None)
+        if log is not None:
+            self._retire(log, DELETE)
+
+    def _retire(self, log: PartitionLog, suffix: str) -> None:
+        """Take a log out of use under a name that says so. Raises ApiError if the disk fails."""
+        self._load.forget()
+        name = suffixed_name(log.topic_partition, new_uuid(self._rng), suffix)
         # Closed first: a flush that is under way may now fail without meaning anything.
         log.is_closed = True
         log.rename_directory(f"{log.log_dir}/{name}")
         log.close_files()
-        if not is_stray:
+        if suffix == DELETE:
             due_ms = self._clock.now_ms() + log.config.file_delete_delay_ms
             self._to_remove.append((due_ms, log.directory))
-        return True
+
+    # -- replicas that move between directories --
+
+    def durable_future(self, topic_partition: TopicPartition) -> Callable[[], None]:
+        """The work, for any thread, after which a power cut leaves the copy as it is now.
+
+        The checkpoints come with it: what they said in the old directory must not be lost.
+        """
+        future = self.future_logs[topic_partition]
+        path = future.log_dir
+        start_offsets = self._log_start_offsets(path)
+
+        def work() -> None:
+            # Nobody reads a copy: what it discarded on its way need not wait.
+            future.remove_deleted_files(future.now_ms() + future.config.file_delete_delay_ms)
+            future.flush()
+            self._checkpoints.write(path, LOG_START_OFFSET_CHECKPOINT, start_offsets)
+
+        return work
+
+    def replace_current_with_future(self, topic_partition: TopicPartition) -> PartitionLog:
+        """Let the copy, which has everything, take the place of the log; returns it.
+
+        The metadata must name the copy's directory by now. Between the two renames there is
+        no log but the copy, and ``settle`` finds by the metadata that it is complete; the
+        other way round Apache Kafka would find two logs and refuse to start.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR; the log is what it was, or offline.
+        """
+        source = self.logs[topic_partition]
+        future = self.future_logs[topic_partition]
+        future.update_high_watermark(source.high_watermark)
+        old_directory = source.directory
+        try:
+            self._retire(source, DELETE)
+        except ApiError as error:
+            # The old disk is dying. The copy is on another one, and complete.
+            _log.error("The old copy of %s stays where it is: %s", topic_partition, error)
+        try:
+            future.rename_directory(f"{future.log_dir}/{topic_partition}")
+        except ApiError:
+            self._restore(source, old_directory)
+            raise
+        self.logs[topic_partition] = future
+        self.future_logs.pop(topic_partition, None)
+        return future
+
+    def _restore(self, source: PartitionLog, directory: str) -> None:
+        """The copy could not take over: the log is the log again."""
+        if source.directory == directory:
+            return
+        retired = source.directory
+        source.rename_directory(directory)
+        self._to_remove = [item for item in self._to_remove if item[1] != retired]
+        source.is_closed = False
+
+    def sync_names(self, *log_dirs: str) -> None:
+        """Make renames durable, in this order; in any thread."""
+        for path in log_dirs:
+            try:
+                self._disk.sync_dir(path)
+            except OSError as error:
+                self._directory_failed(path, "flushing names", error)
 
     # -- what the node calls now and then --
 
@@ -321,34 +429,16 @@ class LogManager:
             offsets = self._high_watermarks(path)
             self._checkpoints.write_soon(path, HIGH_WATERMARK_CHECKPOINT, offsets)
 
-    def flush_dirty_logs(self, now_ms: int) -> None:
-        """Flush the logs whose ``flush.ms`` have passed; in the background if possible."""
-        self.handle_failures()
-        for log in self._all_logs():
-            is_due = now_ms - log.last_flush_ms >= log.config.flush_ms
-            if is_due and log.log_end_offset > log.recovery_point:
-                try:
-                    log.flush_in_background()
-                except ApiError as error:
-                    _log.error("%s was not flushed: %s", log.topic_partition, error)
-
-    def remove_expired_producers(self, now_ms: int) -> int:
-        """Forget producers that have been idle for too long; returns how many."""
-        return sum(log.producers.expire(now_ms) for log in self._all_logs())
-
-    def delete_old_segments(self, now_ms: int) -> int:
-        """Let retention do its work in every log; returns how many segments went."""
-        deleted = 0
-        for log in self._all_logs():
-            try:
-                deleted += log.delete_old_segments(now_ms)
-            except ApiError as error:
-                _log.error("Retention of %s failed: %s", log.topic_partition, error)
-        return deleted
+    def checkpoint_cleaner_offsets(self, path: str) -> None:
+        """Write down up to where the logs in ``path`` are clean."""
+        offsets = self._cleaner_offsets(path)
+        self._checkpoints.write_soon(path, CLEANER_OFFSET_CHECKPOINT, offsets)
 
     def delete_expired_directories(self, now_ms: int) -> None:
-        """Remove deleted partitions and segments whose ``file.delete.delay.ms`` is over."""
+        """Remove deleted partitions whose ``file.delete.delay.ms`` are over."""
         due = [path for due_ms, path in self._to_remove if due_ms <= now_ms]
+        if not due:
+            return
         self._to_remove = [item for item in self._to_remove if item[0] > now_ms]
         for path in due:
             # Unlinking thousands of files is not for the event loop.
@@ -356,11 +446,6 @@ class LogManager:
                 self._remove_quietly(path)
             else:
                 self._executor.submit(self._remove_quietly, path)
-        for log in self._all_logs():
-            try:
-                log.remove_deleted_files(now_ms)
-            except ApiError as error:
-                _log.error("Files of %s were not deleted: %s", log.topic_partition, error)
 
     def _remove_quietly(self, directory: str) -> None:
         try:
@@ -371,11 +456,15 @@ class LogManager:
     # -- checkpoints --
 
     def _write_checkpoints(self, path: str) -> None:
-        """All three, and wait for them."""
+        """All of them, and wait for them."""
         write = self._checkpoints.write
         write(path, RECOVERY_POINT_CHECKPOINT, self._recovery_points(path))
         write(path, LOG_START_OFFSET_CHECKPOINT, self._log_start_offsets(path))
         write(path, HIGH_WATERMARK_CHECKPOINT, self._high_watermarks(path))
+        cleaner_offsets = self._cleaner_offsets(path)
+        # Most brokers compact nothing but a few small logs, and have no such file.
+        if cleaner_offsets or self._disk.exists(f"{path}/{CLEANER_OFFSET_CHECKPOINT}"):
+            write(path, CLEANER_OFFSET_CHECKPOINT, cleaner_offsets)
 
     def _recovery_points(self, path: str) -> dict[TopicPartition, int]:
         return {log.topic_partition: log.recovery_point for log in self._logs_in(path)}
@@ -387,6 +476,13 @@ class LogManager:
             if log.log_start_offset > log.segments.first.base_offset
         }
 
+    def _cleaner_offsets(self, path: str) -> dict[TopicPartition, int]:
+        return {
+            log.topic_partition: log.cleaner_checkpoint
+            for log in self._logs_in(path)
+            if log.cleaner_checkpoint >= 0
+        }
+
     def _high_watermarks(self, path: str) -> dict[TopicPartition, int]:
         return {log.topic_partition: log.high_watermark for log in self._logs_in(path)}
 
@@ -394,7 +490,7 @@ class LogManager:
 
     def _directory_failed(self, log_dir: str, doing: str, error: OSError) -> None:
         """A disk failed; the caller may be a thread that flushes."""
-        for log in list(self.logs.values()):
+        for log in [*self.logs.values(), *self.future_logs.values()]:
             if log.log_dir == log_dir:
                 log.is_closed = True
         self._failures.append((log_dir, f"{doing} failed: {error}"))
@@ -425,15 +521,25 @@ class LogManager:
                 ErrorCode.KAFKA_STORAGE_ERROR, f"none of the log directories is usable: {reasons}"
             )
 
-    def _all_logs(self) -> list[PartitionLog]:
+    def all_logs(self) -> list[PartitionLog]:
+        """Every log that is here and online, those on their way to another directory included."""
         return [*self.logs.values(), *self.future_logs.values()]
 
-    def _logs_in(self, path: str) -> Iterator[PartitionLog]:
-        return (log for log in self._all_logs() if log.log_dir == path)
+    def resting_logs(self) -> list[PartitionLog]:
+        """The logs that are not being copied to another directory: those that may be cleaned."""
+        if not self.future_logs:
+            return list(self.logs.values())
+        return [log for log in self.logs.values() if log.topic_partition not in self.future_logs]
+
+    def _logs_in(self, path: str) -> list[PartitionLog]:
+        logs = self.all_logs()
+        if len(self.dirs.paths) == 1:
+            return logs
+        return [log for log in logs if log.log_dir == path]
 
     def logs_of(self, topic: str) -> Iterable[PartitionLog]:
         """The logs of a topic's partitions; for a change of its configuration."""
-        return [log for log in self._all_logs() if log.topic_partition.topic == topic]
+        return [log for log in self.all_logs() if log.topic_partition.topic == topic]
 
 
 def _result(job: object) -> bool:

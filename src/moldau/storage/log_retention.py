@@ -20,6 +20,16 @@ _log = logging.getLogger(__name__)
 _Rule = Callable[[Segment, Segment | None], bool]
 
 
+def roll_if_overdue(log: "PartitionLog", now_ms: int) -> None:
+    """Begin a new segment where ``segment.ms`` have passed and nothing was appended to see it.
+
+    Only a segment that is no longer active can be compacted, or deleted bit by bit.
+    """
+    if log.segments.active.is_overdue(now_ms, log.config):
+        _log.debug("%s: rolling a quiet log", log.topic_partition)
+        log.roll()
+
+
 def delete_old_segments(log: "PartitionLog", now_ms: int) -> int:
     """Apply the rules of the log's configuration; returns how many segments went."""
     config = log.config

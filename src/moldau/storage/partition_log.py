@@ -18,26 +18,29 @@ Rules this module keeps:
 """
 
 import logging
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, Protocol
 
 from moldau.config.topic import LogConfig
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import NO_UUID, TopicPartition
 from moldau.record.produced import ProducedBatch
-from moldau.record.validator import validate_produced
+from moldau.record.validator import fit_built, validate_produced
+from moldau.storage.aborted_lookup import aborted_between, aborted_in
 from moldau.storage.checkpoint import LEADER_EPOCH_CHECKPOINT
 from moldau.storage.follower_append import append_replicated, write_batches
 from moldau.storage.leader_epochs import LeaderEpochCache
+from moldau.storage.leftovers import CLEANED_SUFFIX, SWAP_SUFFIX
 from moldau.storage.log_context import LogContext
 from moldau.storage.log_failure import storage_error
 from moldau.storage.log_flusher import FlushJob, LogFlusher
 from moldau.storage.log_reader import LogReader
 from moldau.storage.log_results import FetchData, LogAppendInfo, TimestampOffset
-from moldau.storage.log_retention import delete_old_segments
+from moldau.storage.log_retention import delete_old_segments, roll_if_overdue
 from moldau.storage.producer_replay import read_marker, rebuild_producer_state
 from moldau.storage.producer_state import AppendOrigin, DuplicateBatch, ProducerStateManager
 from moldau.storage.segment import Segment
-from moldau.storage.segment_list import DeletedFiles, SegmentList
+from moldau.storage.segment_list import DeletedFiles, DeletedItem, SegmentList
 from moldau.storage.time_search import (
     earliest_offset,
     latest_offset,
@@ -52,6 +55,12 @@ _RAFT_LEADER: Final = AppendOrigin.RAFT_LEADER
 _log = logging.getLogger(__name__)
 
 
+class Abortable(Protocol):
+    """Work in another thread that can be told to stop."""
+
+    def abort(self) -> None: ...
+
+
 class PartitionLog:
     """An open partition. Comes from ``recovery.open_log``."""
 
@@ -61,6 +70,8 @@ class PartitionLog:
         "_flusher",
         "_latest_epoch",
         "_reader",
+        "cleaner_checkpoint",
+        "cleaning",
         "config",
         "directory",
         "high_watermark",
@@ -102,6 +113,10 @@ class PartitionLog:
         # Kafka's too: what is committed is learnt anew, from the checkpoint or the leader.
         self.high_watermark = log_start_offset
         self.is_closed = False
+        # Where the clean part of a compacted log ends; -1 if it was never cleaned.
+        self.cleaner_checkpoint = -1
+        # While a cleaner is at work here: how to make it stop.
+        self.cleaning: Abortable | None = None
         self._latest_epoch = leader_epochs.latest_epoch
         self._reader = LogReader(segments)
         self._flusher = LogFlusher(context, directory, segments, leader_epochs, recovery_point)
@@ -117,7 +132,7 @@ class PartitionLog:
 
     def append_as_leader(
         self,
-        records: memoryview | bytes,
+        records: memoryview | bytes | ProducedBatch,
         leader_epoch: int,
         now_ms: int,
         *,
@@ -125,13 +140,14 @@ class PartitionLog:
     ) -> LogAppendInfo:
         """Give the batch in ``records`` the next offsets and write it, mostly without a flush.
 
+        A ``ProducedBatch`` was built by this process, and its bytes are not looked at again.
         The high watermark is the caller's to move. Raises ApiError if the batch is refused,
         KAFKA_STORAGE_ERROR if it is the disk that refuses.
         """
         if self.is_closed:
             raise self._closed_error()
         config = self.config
-        if origin is _CLIENT:
+        if origin is _CLIENT and not isinstance(records, ProducedBatch):
             batch = validate_produced(records, config, now_ms)
         else:
             batch = self._validate_internal(records, now_ms, origin)
@@ -142,7 +158,7 @@ class PartitionLog:
         max_timestamp = batch.max_timestamp
         has_producer = header.producer_id >= 0
         if has_producer:
-            if header.is_control:
+            if header.is_control and not isinstance(records, ProducedBatch):
                 return self._append_marker(records, leader_epoch, now_ms, origin)
             duplicate = self.producers.check(header, origin)
             if duplicate is not None:
@@ -176,8 +192,10 @@ class PartitionLog:
         )
 
     def _validate_internal(
-        self, records: memoryview | bytes, now_ms: int, origin: AppendOrigin
+        self, records: memoryview | bytes | ProducedBatch, now_ms: int, origin: AppendOrigin
     ) -> ProducedBatch:
+        if isinstance(records, ProducedBatch):
+            return fit_built(records, self.config, now_ms)
         return validate_produced(
             records,
             self.config,
@@ -277,7 +295,9 @@ class PartitionLog:
             )
             if include_aborted:
                 fetched.aborted_transactions = (
-                    self._aborted_in(start_offset, fetched) if fetched.size_bytes else []
+                    aborted_in(self.segments, start_offset, fetched, end_offset)
+                    if fetched.size_bytes
+                    else []
                 )
             return fetched
         except OSError as error:
@@ -294,24 +314,7 @@ class PartitionLog:
 
     def aborted_transactions(self, start_offset: int, end_offset: int) -> list[AbortedTxn]:
         """Aborted transactions that overlap the offsets from start up to the end."""
-        found: list[AbortedTxn] = []
-        for index in range(max(self.segments.floor_index(start_offset), 0), len(self.segments)):
-            aborted, is_complete = self.segments[index].txn_index.collect(start_offset, end_offset)
-            found.extend(aborted)
-            if is_complete:
-                break
-        return found
-
-    def _aborted_in(self, start_offset: int, fetched: FetchData) -> list[AbortedTxn]:
-        index = self.segments.floor_index(fetched.segment_base_offset)
-        segment = self.segments[index]
-        bound = segment.offset_index.upper_bound(fetched.position + fetched.size_bytes)
-        following = self.segments.after(segment)
-        if bound is not None:
-            end_offset = bound[0]
-        else:
-            end_offset = following.base_offset if following is not None else self.log_end_offset
-        return self.aborted_transactions(start_offset, end_offset)
+        return aborted_between(self.segments, start_offset, end_offset)
 
     def earliest(self) -> TimestampOffset:
         return earliest_offset(self)
@@ -485,8 +488,12 @@ class PartitionLog:
         return True
 
     def delete_old_segments(self, now_ms: int) -> int:
-        """Let retention do its work; returns how many segments went."""
-        return delete_old_segments(self, now_ms)
+        """Let retention do its work; returns how many segments went.
+
+        What a cleaner is reading stays until it is done; its log has its turn the next time.
+        """
+        roll_if_overdue(self, now_ms)
+        return delete_old_segments(self, now_ms) if self.cleaning is None else 0
 
     def remove_segments(self, count: int) -> None:
         """Drop the oldest ``count`` segments; the log starts at the first that stays."""
@@ -501,26 +508,55 @@ class PartitionLog:
         except OSError as error:
             raise self.storage_error(error, "deleting old segments of") from error
 
-    def _discard(self, segments: list[Segment]) -> None:
-        """Rename the files of segments that are out of the list; they go after a while."""
+    def swap_segments(self, cleaned: Segment, sources: Sequence[Segment]) -> None:
+        """Let a ``.cleaned`` segment take the place of those it was made from.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR; the directory is offline then, and the next start
+                finds the sources or finishes the swap.
+        """
+        try:
+            cleaned.change_suffix(CLEANED_SUFFIX, SWAP_SUFFIX)
+            self.segments.replace(sources, cleaned)
+            self._discard(list(sources), keep_snapshot=cleaned.base_offset)
+            cleaned.change_suffix(SWAP_SUFFIX, "")
+        except OSError as error:
+            # Half of the names are changed: not even a full disk is an excuse here.
+            raise self.storage_error(error, "swapping segments of", in_fsync=True) from error
+
+    def _discard(self, segments: list[Segment], keep_snapshot: int = -1) -> None:
+        """Rename the files of segments that are out of the list; they go after a while.
+
+        So do their snapshots of producers, but for the one at ``keep_snapshot``.
+        """
         self._reader.forget_places()
         if not segments:
             return
         snapshots = [
             path
             for segment in segments
-            if (path := self.producers.mark_snapshot_deleted(segment.base_offset)) is not None
+            if segment.base_offset != keep_snapshot
+            and (path := self.producers.mark_snapshot_deleted(segment.base_offset)) is not None
         ]
         due_ms = self._context.clock.now_ms() + self.config.file_delete_delay_ms
         self._deleted.add(due_ms, segments, snapshots)
 
     def remove_deleted_files(self, now_ms: int) -> None:
-        """Delete the files of discarded segments whose time has come."""
-        if self._deleted:
-            try:
-                self._deleted.remove_due(now_ms)
-            except OSError as error:
-                raise self.storage_error(error, "deleting files of") from error
+        """Delete the files of discarded segments whose time has come; in the executor, if any.
+
+        Unlinking a gigabyte takes a disk longer than clients should have to wait.
+        """
+        due = self._deleted.take_due(now_ms)
+        if due and self._context.executor is not None:
+            self._context.executor.submit(self._remove_files, due)
+        elif due:
+            self._remove_files(due)
+
+    def _remove_files(self, due: list[DeletedItem]) -> None:
+        try:
+            self._deleted.remove(due)
+        except OSError as error:
+            raise self.storage_error(error, "deleting files of") from error
 
     def truncate_to(self, offset: int) -> bool:
         """Forget everything from ``offset`` on; False if the log ends there already.
@@ -543,6 +579,8 @@ class PartitionLog:
             self.truncate_fully_and_start_at(offset)
             return True
         now_ms = self._context.clock.now_ms()
+        self._stop_cleaning()
+        self.cleaner_checkpoint = min(self.cleaner_checkpoint, offset)
         try:
             self._flusher.on_cut(offset)
             self._discard(self.segments.remove_after(offset))
@@ -562,6 +600,8 @@ class PartitionLog:
 
     def truncate_fully_and_start_at(self, offset: int, log_start_offset: int | None = None) -> None:
         """Drop every record; the next one gets ``offset``."""
+        self._stop_cleaning()
+        self.cleaner_checkpoint = -1
         try:
             self._flusher.on_cut(offset)
             old = list(self.segments)
@@ -577,6 +617,11 @@ class PartitionLog:
         self.log_start_offset = offset if log_start_offset is None else log_start_offset
         self.update_high_watermark(offset)
 
+    def _stop_cleaning(self) -> None:
+        """What a cleaner has read is about to change: its work so far is worth nothing."""
+        if self.cleaning is not None:
+            self.cleaning.abort()
+
     def _set_end(self, offset: int) -> None:
         self.log_end_offset = offset
         self._reader.forget_places()
@@ -590,6 +635,7 @@ class PartitionLog:
         """
         if self.is_closed:
             return
+        self._stop_cleaning()
         try:
             # With a snapshot at the end nothing needs to be replayed at the next start.
             self.producers.take_snapshot(sync=True)
@@ -604,11 +650,13 @@ class PartitionLog:
     def close_files(self) -> None:
         """The disk failed or the log is deleted: let go of the files and write nothing."""
         self.is_closed = True
+        self._stop_cleaning()
         for segment in self.segments:
             segment.log.close()
 
     def rename_directory(self, directory: str) -> None:
         """Move the log's directory on the same disk, files open or not."""
+        self._stop_cleaning()
         try:
             self._context.disk.rename(self.directory, directory)
         except OSError as error:
@@ -618,7 +666,7 @@ class PartitionLog:
             segment.moved(directory)
         self.producers.moved(directory)
         self.leader_epochs.moved(f"{directory}/{LEADER_EPOCH_CHECKPOINT}")
-        self._flusher.directory = directory
+        self._flusher.moved(directory)
         self._deleted.moved(directory)
 
     @property

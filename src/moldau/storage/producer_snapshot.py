@@ -38,8 +38,10 @@ def snapshot_path(directory: str, offset: int) -> str:
 
 def snapshot_offset(name: str) -> int | None:
     """The offset in a snapshot file's name; None if it is another file's."""
-    stem, suffix = os.path.splitext(name)
-    return int(stem) if suffix == SNAPSHOT_SUFFIX and stem.isdecimal() else None
+    if not name.endswith(SNAPSHOT_SUFFIX):
+        return None
+    stem = name.removesuffix(SNAPSHOT_SUFFIX)
+    return int(stem) if stem.isdecimal() else None
 
 
 def encode_snapshot(entries: Collection[ProducerEntry]) -> bytes:
@@ -135,14 +137,16 @@ class SnapshotFiles:
     def snapshot_offsets(self) -> list[int]:
         """Ascending."""
         if self._snapshots is None:
-            offsets: list[int] = []
-            if self._disk.is_dir(self.directory):
-                for name in self._disk.list_dir(self.directory):
-                    offset = snapshot_offset(name)
-                    if offset is not None:
-                        offsets.append(offset)
-            self._snapshots = sorted(offsets)
+            is_there = self._disk.is_dir(self.directory)
+            self.use_listing(self._disk.list_dir(self.directory) if is_there else [])
+        assert self._snapshots is not None
         return self._snapshots
+
+    def use_listing(self, names: Iterable[str]) -> None:
+        """Take the snapshots from what somebody else found in the directory."""
+        self._snapshots = sorted(
+            offset for name in names if (offset := snapshot_offset(name)) is not None
+        )
 
     @property
     def latest_snapshot_offset(self) -> int:

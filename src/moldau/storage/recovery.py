@@ -7,7 +7,8 @@ After a crash the directory may hold a torn last write, indexes that lag behind 
 ahead, and files of deletions and cleanings that were under way. Everything from the
 recovery point on is then read and checked, cut at the first batch that is not whole,
 and all that can be derived from batches (indexes, leader epochs, producers) is derived
-anew.
+anew. Of what lies before the recovery point, in the segment that holds it, only headers
+are read.
 
 Rules this module keeps:
 
@@ -70,7 +71,6 @@ def open_log(
     Raises:
         OSError: the disk fails.
     """
-    context.disk.make_dirs(directory)
     loader = _Loader(context, directory, topic_partition, config, recovery_point, log_start_offset)
     return loader.load(clean_shutdown)
 
@@ -96,13 +96,16 @@ class _Loader:
         self.log_start_offset = log_start_offset
         self.now_ms = context.clock.now_ms()
         self.segments: list[Segment] = []
+        self.names = dict.fromkeys(
+            clear_leftovers(self.disk, directory, self._list_directory(), config, self.now_ms)
+        )
         self.leader_epochs = self._read_leader_epochs()
         self.producers = ProducerStateManager(
             self.disk, directory, topic_partition, context.producer_expiration_ms
         )
 
     def load(self, clean_shutdown: bool) -> PartitionLog:
-        clear_leftovers(self.disk, self.directory, self.config, self.now_ms)
+        self.producers.use_listing(self.names)
         self._open_segments(is_trusted=clean_shutdown)
         if not clean_shutdown:
             self._recover_unflushed()
@@ -123,6 +126,10 @@ class _Loader:
             self.now_ms,
             after_clean_shutdown=clean_shutdown,
         )
+        # Most partitions of thousands are not used soon: they hold no descriptor until then.
+        for segment in self.segments:
+            segment.log.close()
+            segment.release_memory()
         return PartitionLog(
             self.context,
             self.topic_partition,
@@ -137,10 +144,19 @@ class _Loader:
             topic_id=self._read_topic_id(),
         )
 
+    def _list_directory(self) -> list[str]:
+        """The names in it, asked for once: a start with thousands of logs has no time to waste."""
+        try:
+            return self.disk.list_dir(self.directory)
+        except FileNotFoundError:
+            self.disk.make_dirs(self.directory)
+            return []
+
     def _read_leader_epochs(self) -> LeaderEpochCache:
         path = f"{self.directory}/{LEADER_EPOCH_CHECKPOINT}"
         try:
-            return LeaderEpochCache(self.disk, path)
+            is_new = LEADER_EPOCH_CHECKPOINT not in self.names
+            return LeaderEpochCache(self.disk, path, is_new=is_new)
         except CorruptCheckpoint as error:
             _log.warning("%s. Removing it: the epochs are read again from every batch", error)
             self.disk.remove(path)
@@ -149,6 +165,8 @@ class _Loader:
 
     def _read_topic_id(self) -> bytes:
         """NO_UUID if nothing says; the metadata of the cluster will, and it is written anew."""
+        if PARTITION_METADATA not in self.names:
+            return NO_UUID
         try:
             return read_partition_metadata(self.disk, self.directory) or NO_UUID
         except CorruptCheckpoint as error:
@@ -159,7 +177,7 @@ class _Loader:
 
     def _open_segments(self, *, is_trusted: bool) -> None:
         """Open what is there; rebuild indexes that are missing or visibly damaged."""
-        names = self.disk.list_dir(self.directory)
+        names = self.names
         logs = {name.removesuffix(LOG_SUFFIX) for name in names if name.endswith(LOG_SUFFIX)}
         for name in names:
             stem, _, suffix = name.partition(".")
@@ -178,8 +196,9 @@ class _Loader:
                 self._check_indexes(segment, number)
 
     def _check_indexes(self, segment: Segment, number: int) -> None:
+        has_txn_index = f"{segment.base_offset:020d}{TXN_INDEX_SUFFIX}" in self.names
         try:
-            segment.check_indexes()
+            segment.check_indexes(has_txn_index=has_txn_index)
         except (CorruptIndex, FileNotFoundError) as error:
             _log.warning("Rebuilding the indexes of %s: %s", segment.log.path, error)
             self._recover(segment, number)
@@ -200,7 +219,7 @@ class _Loader:
             if expected is not None and self._is_gap(expected, segment.base_offset):
                 self._drop_segments(number, f"offset {expected} is missing before it")
                 return
-            cut = self._recover(segment, number)
+            cut = self._recover(segment, number, flushed_to=self.recovery_point)
             if cut > 0:
                 self._drop_segments(number + 1, f"{segment.log.path} was cut")
                 return
@@ -211,8 +230,8 @@ class _Loader:
         # unless what was at its end never reached the device.
         return base_offset > expected and not self.config.is_compacted
 
-    def _recover(self, segment: Segment, number: int) -> int:
-        """Recover one segment; returns how many bytes were cut."""
+    def _recover(self, segment: Segment, number: int, flushed_to: int = 0) -> int:
+        """Recover one segment, below ``flushed_to`` by headers; returns how many bytes were cut."""
         # The transaction index needs to know which transactions were open before.
         if number > 0:
             rebuild_producer_state(
@@ -233,7 +252,7 @@ class _Loader:
                 leader_epochs.assign(header.partition_leader_epoch, header.base_offset)
             replay_batch(self.producers, header, data, position, segment.txn_index)
 
-        return recover_segment(segment, on_batch)
+        return recover_segment(segment, on_batch, flushed_to)
 
     def _drop_segments(self, first: int, reason: str) -> None:
         for segment in self.segments[first:]:

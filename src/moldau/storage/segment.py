@@ -62,6 +62,7 @@ class Segment:
         "_disk",
         "_first_timestamp",
         "_index_interval_bytes",
+        "_is_new",
         "_max_index_bytes",
         "_max_timestamp",
         "_offset_of_max_timestamp",
@@ -118,6 +119,7 @@ class Segment:
         self._verified_offset = base_offset
         self._verified_to = 0
         self._reported_position = -1
+        self._is_new = create
         if create:
             self._max_timestamp = -1
             self.offset_index.create()
@@ -211,7 +213,22 @@ class Segment:
         if first == _UNKNOWN:
             first = self._load_first_timestamp()
         waited_ms = max_timestamp - first if first >= 0 else now_ms - self.created_ms
-        return waited_ms > config.segment_ms - self.roll_jitter_ms
+        return waited_ms > config.segment_ms - self.roll_jitter_ms or (
+            waited_ms > config.max_compaction_lag_ms - self.roll_jitter_ms and config.is_compacted
+        )
+
+    def is_overdue(self, now_ms: int, config: LogConfig) -> bool:
+        """Whether the segment should be rolled though nothing is appended to it.
+
+        Its time counts from its first batch, but not from before this process made the
+        file: old records that are copied into a topic must not roll it at every look.
+        """
+        if self.size == 0:
+            return False
+        began_ms = self.first_timestamp
+        if began_ms < 0 or self._is_new:
+            began_ms = max(began_ms, self.created_ms)
+        return now_ms - began_ms > config.max_segment_ms - self.roll_jitter_ms
 
     def become_inactive(self) -> None:
         """The last word of a segment that takes no more appends.
@@ -274,17 +291,25 @@ class Segment:
             return min(end, self._verified_to)
         return end
 
-    def check_indexes(self) -> None:
+    def check_indexes(self, *, has_txn_index: bool = True) -> None:
         """Look for obvious damage of the indexes, at the price of a few small reads.
+
+        Not ``has_txn_index`` says that there is none, as in most logs, and saves a look.
 
         Raises:
             CorruptIndex: they must be rebuilt.
             FileNotFoundError: one of them is missing.
         """
-        for index in (self.offset_index, self.time_index):
-            if self._disk.size(index.path):
-                index.sanity_check()
-        self.txn_index.sanity_check()
+        if self._disk.size(self.time_index.path):
+            self.time_index.sanity_check()
+        if has_txn_index:
+            self.txn_index.sanity_check()
+        if self._disk.size(self.offset_index.path):
+            self.offset_index.sanity_check()
+            self._check_last_position()
+        self.release_memory()
+
+    def _check_last_position(self) -> None:
         if self.offset_index.entries:
             _, position = self.offset_index.lookup(self.base_offset + MAX_RELATIVE_OFFSET)
             if position >= self.size:
@@ -292,7 +317,6 @@ class Segment:
                     f"{self.offset_index.path} points to {position}, behind the {self.size} bytes "
                     "of its segment"
                 )
-        self.release_memory()
 
     def _report_damage(self, error: CorruptSegment) -> None:
         """Say once, for an operator, where the bytes are bad and what lies behind them."""
@@ -373,13 +397,16 @@ class Segment:
         self._note_batch(position, header.last_offset, header.max_timestamp)
         self._bytes_since_index_entry += header.size_bytes
 
-    def end_rebuild(self, valid_bytes: int) -> int:
-        """The batches end here; what follows is cut off. Returns how many bytes that is."""
+    def end_rebuild(self, valid_bytes: int, checked_from: int = 0) -> int:
+        """The batches end here; what follows is cut off. Returns how many bytes that is.
+
+        From ``checked_from`` on their CRCs were checked.
+        """
         cut = self.size - valid_bytes
         if cut > 0:
             self.log.truncate(valid_bytes)
             self.size = valid_bytes
-        self._trusted_from = 0
+        self._trusted_from = checked_from
         self.become_inactive()
         return cut
 
@@ -463,6 +490,12 @@ class Segment:
         self.offset_index.rename(self.offset_index.path + DELETED_SUFFIX)
         self.time_index.rename(self.time_index.path + DELETED_SUFFIX)
         self.txn_index.rename(self.txn_index.path + DELETED_SUFFIX)
+
+    def change_suffix(self, old: str, new: str) -> None:
+        """Rename all files from one suffix behind their names to another, the log first."""
+        self.log.rename(self.log.path.removesuffix(old) + new)
+        for index in (self.offset_index, self.time_index, self.txn_index):
+            index.rename(index.path.removesuffix(old) + new)
 
     def remove_files(self) -> None:
         """Delete the files; missing ones are fine."""

@@ -6,7 +6,7 @@ segment that leaves the list keeps its files under the suffix ``.deleted`` for
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from moldau.storage.disk import Disk
 from moldau.storage.segment import Segment
@@ -81,6 +81,16 @@ class SegmentList:
         self.active = self._segments[-1]
         return removed
 
+    def replace(self, sources: Sequence[Segment], segment: Segment) -> None:
+        """``segment`` takes the place of ``sources``, which follow each other."""
+        start = self.floor_index(sources[0].base_offset)
+        end = start + len(sources)
+        assert list(sources) == self._segments[start:end], f"{sources} are not in the list"
+        assert segment.base_offset == sources[0].base_offset
+        assert end < len(self._segments), "the active segment cannot be replaced"
+        self._segments[start:end] = [segment]
+        self._base_offsets[start:end] = [segment.base_offset]
+
     def replace_all(self, segment: Segment) -> list[Segment]:
         """``segment`` takes the place of all others, which are returned."""
         removed = self._segments
@@ -90,6 +100,10 @@ class SegmentList:
         return removed
 
 
+# When its time comes, the segments, and other files that go with them.
+DeletedItem = tuple[int, list[Segment], list[str]]
+
+
 class DeletedFiles:
     """Files that wait, renamed, for the end of ``file.delete.delay.ms``."""
 
@@ -97,7 +111,7 @@ class DeletedFiles:
 
     def __init__(self, disk: Disk) -> None:
         self._disk = disk
-        self._waiting: list[tuple[int, list[Segment], list[str]]] | None = None
+        self._waiting: list[DeletedItem] | None = None
 
     def __len__(self) -> int:
         return len(self._waiting or ())
@@ -110,12 +124,16 @@ class DeletedFiles:
             self._waiting = []
         self._waiting.append((due_ms, segments, paths))
 
-    def remove_due(self, now_ms: int) -> None:
-        """Delete what has waited long enough."""
+    def take_due(self, now_ms: int) -> list[DeletedItem]:
+        """What has waited long enough; the caller sees to its ``remove``."""
         if not self._waiting:
-            return
+            return []
         due = [item for item in self._waiting if item[0] <= now_ms]
         self._waiting = [item for item in self._waiting if item[0] > now_ms] or None
+        return due
+
+    def remove(self, due: list[DeletedItem]) -> None:
+        """Delete it, in whichever thread."""
         for _, segments, paths in due:
             for segment in segments:
                 segment.remove_files()

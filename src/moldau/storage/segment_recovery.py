@@ -1,8 +1,9 @@
 """Making a segment whole again after the broker stopped without closing it.
 
 What a crash leaves is a file whose beginning is good: batches were only ever added at
-the end. Every batch is read and its CRC checked; at the first one that is not whole
-the file is cut, and the indexes are built anew from what remains.
+the end. Every batch that is not known to be on the device is read and its CRC checked;
+at the first one that is not whole the file is cut, and the indexes are built anew from
+what remains.
 
 Bad bytes with good batches *behind* them are not what a crash of the process leaves,
 but of a disk that wrote its pages in another order, or of something that wrote into
@@ -10,11 +11,17 @@ the file. Nothing there was known to be flushed, so it is cut as Kafka cuts it, 
 operator is told what was there.
 """
 
+import contextlib
 import logging
 from collections.abc import Callable
 
 from moldau.record.header import BatchHeader
-from moldau.storage.batch_scan import CorruptSegment, find_valid_batch_after, iter_valid_batches
+from moldau.storage.batch_scan import (
+    CorruptSegment,
+    find_valid_batch_after,
+    iter_batches,
+    iter_valid_batches,
+)
 from moldau.storage.segment import MAX_RELATIVE_OFFSET, Segment
 
 # Sees each good batch: its header, and a buffer with the batch's place in it.
@@ -23,17 +30,18 @@ BatchObserver = Callable[[BatchHeader, bytes, int], None]
 _log = logging.getLogger(__name__)
 
 
-def recover_segment(segment: Segment, on_batch: BatchObserver) -> int:
+def recover_segment(segment: Segment, on_batch: BatchObserver, flushed_to: int = 0) -> int:
     """Check every batch, cut the file after the last good one, rebuild the indexes.
 
-    Returns how many bytes were cut.
+    Batches that end below the offset ``flushed_to`` are on the device: of them only the
+    headers are read. Returns how many bytes were cut.
     """
     segment.begin_rebuild()
-    valid_bytes = 0
-    next_offset = segment.base_offset
+    checked_from, next_offset = _pass_flushed(segment, on_batch, flushed_to)
+    valid_bytes = checked_from
     try:
         for position, header, data, at in iter_valid_batches(
-            segment.log, 0, segment.size, next_offset
+            segment.log, checked_from, segment.size, next_offset
         ):
             if header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
                 reason = f"offset {header.last_offset} is too far from {segment.base_offset}"
@@ -44,7 +52,25 @@ def recover_segment(segment: Segment, on_batch: BatchObserver) -> int:
             next_offset = header.next_offset
     except CorruptSegment as error:
         _report_cut(segment, error, next_offset)
-    return segment.end_rebuild(valid_bytes)
+    return segment.end_rebuild(valid_bytes, checked_from)
+
+
+def _pass_flushed(segment: Segment, on_batch: BatchObserver, flushed_to: int) -> tuple[int, int]:
+    """Take what was flushed by its headers; position and offset of where it ends."""
+    end, next_offset = 0, segment.base_offset
+    if flushed_to <= next_offset:
+        return end, next_offset
+    # A header that makes no sense ends this walk too: the close look will say what it is.
+    with contextlib.suppress(CorruptSegment):
+        for position, header in iter_batches(segment.log, 0, segment.size):
+            if header.base_offset < next_offset or header.next_offset > flushed_to:
+                break
+            # Only of a control batch does anybody want more than the header.
+            data = segment.log.pread(header.size_bytes, position) if header.is_control else b""
+            segment.rebuild_with(position, header)
+            on_batch(header, data, 0)
+            end, next_offset = position + header.size_bytes, header.next_offset
+    return end, next_offset
 
 
 def _report_cut(segment: Segment, error: CorruptSegment, next_offset: int) -> None:

@@ -99,6 +99,8 @@ class SimulatedFile:
 
     def preallocate(self, size: int) -> None:
         self._begin("preallocate")
+        if size <= self.size:
+            return
         if size > len(self._inode.data):
             self._disk.check_room(self.path, size - len(self._inode.data))
             self._inode.resize(size)
@@ -288,6 +290,10 @@ class SimulatedDisk(Faults):
 
     def modified_ms(self, path: str) -> int:
         return self._inode(path).modified_ms
+
+    def set_modified_ms(self, path: str, modified_ms: int) -> None:
+        self.begin("set_modified_ms", path)
+        self._inode(path).modified_ms = modified_ms
 
     def read_bytes(self, path: str) -> bytes:
         self.begin("read_bytes", path, changes=False)

@@ -51,6 +51,11 @@ class Faults:
         """Let that many more changing operations happen; every later one raises PowerCut."""
         self._power_cut_at = self.operations + operations
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether the power is gone: nothing can be changed any more."""
+        return self.operations >= self._power_cut_at
+
     def heal(self) -> None:
         """No more failures and no power cut."""
         self._failures.clear()

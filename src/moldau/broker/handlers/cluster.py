@@ -9,6 +9,7 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final
 
 from moldau.broker.dispatch import describe_versions
+from moldau.broker.metadata_answers import EncodedAnswer, question_key
 from moldau.controller.topic_names import topic_name_problem
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import INTERNAL_TOPICS, NO_UUID
@@ -116,11 +117,17 @@ def _add_controllers(broker: "Broker", response: DescribeClusterResponse, listen
 
 def metadata(
     broker: "Broker", request: MetadataRequest, context: "RequestContext"
-) -> MetadataResponse | Awaitable[MetadataResponse]:
+) -> MetadataResponse | EncodedAnswer | Awaitable[MetadataResponse]:
     version = context.api_version
+    key = question_key(context.session.listener, version, request)
+    known = broker.metadata_answers.find(broker.image, key)
+    if known is not None:
+        return known
     if request.topics is None or (version == 0 and not request.topics):
         topics = broker.image.topics_by_name
-        return _respond(broker, request, context, [_known(topics[name]) for name in sorted(topics)])
+        answers = [_known(topics[name]) for name in sorted(topics)]
+        response = _respond(broker, request, context, answers)
+        return broker.metadata_answers.keep(key, response, version)
 
     missing = []
     for wanted in request.topics:
@@ -130,10 +137,11 @@ def metadata(
             return _refuse(request)
         if wanted.name is not None and wanted.name not in broker.image.topics_by_name:
             missing.append(wanted.name)
-    may_create = request.allow_auto_topic_creation and broker.config.auto_create_topics_enable
-    if missing and may_create:
-        return _create_and_answer(broker, request, context, missing)
-    return _answer(broker, request, context)
+    if missing:
+        if request.allow_auto_topic_creation and broker.config.auto_create_topics_enable:
+            return _create_and_answer(broker, request, context, missing)
+        return _answer(broker, request, context)
+    return broker.metadata_answers.keep(key, _answer(broker, request, context), version)
 
 
 def _refuse(request: MetadataRequest) -> MetadataResponse:

@@ -124,7 +124,10 @@ class _Fetch:
         answers = []
         for cached in self._partitions:
             try:
-                data = self._read_one(cached, budget)
+                found = self._read_one(cached, budget)
+                if found is None:
+                    continue
+                data = found
             except ApiError as error:
                 self._has_news = True
                 data = self._error(cached.fetch.partition, error)
@@ -176,7 +179,8 @@ class _Fetch:
                 session_id = created.id
         return FetchResponse(session_id=session_id, responses=self._by_topic(answers))
 
-    def _read_one(self, cached: CachedPartition, budget: int) -> PartitionData:
+    def _read_one(self, cached: CachedPartition, budget: int) -> PartitionData | None:
+        """What there is to say of one partition; None in a session that has heard it all."""
         broker = self._broker
         fetch = cached.fetch
         topic_key = cached.key[0]
@@ -186,6 +190,15 @@ class _Fetch:
         partition = broker.replicas.partition(topic, fetch.partition)
         partition.check_leader(fetch.current_leader_epoch)
         log = partition.log
+        if (
+            self._session is not None
+            and fetch.fetch_offset == log.high_watermark
+            and fetch.last_fetched_epoch < 0
+            and cached.knows(log.high_watermark, log.log_start_offset)
+        ):
+            # The reader is at the end: of thousands of partitions, most are like this.
+            self._read_from.append(partition)
+            return None
         if fetch.last_fetched_epoch >= 0:
             diverging = self._diverging(partition, fetch)
             if diverging is not None:

@@ -1,9 +1,16 @@
-"""DescribeLogDirs: what lies in which directory, and how much room is left."""
+"""DescribeLogDirs and AlterReplicaLogDirs: what lies on which disk, and moving it to another."""
 
-from typing import TYPE_CHECKING
+import os
+from typing import TYPE_CHECKING, Final
 
-from moldau.errors import ErrorCode
+from moldau.errors import ApiError, ErrorCode
 from moldau.ids import TopicPartition
+from moldau.protocol.messages.alter_replica_log_dirs import (
+    AlterReplicaLogDirPartitionResult,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirsResponse,
+    AlterReplicaLogDirTopicResult,
+)
 from moldau.protocol.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
     DescribeLogDirsRequest,
@@ -11,13 +18,17 @@ from moldau.protocol.messages.describe_log_dirs import (
     DescribeLogDirsResult,
     DescribeLogDirsTopic,
 )
+from moldau.storage.log_dirs import has_room_for_suffix
+from moldau.storage.partition_log import PartitionLog
 
 if TYPE_CHECKING:
     from moldau.broker.broker import Broker
     from moldau.broker.dispatch import RequestContext
 
+_NO_LAG: Final = -1
 
-def handle(
+
+def describe(
     broker: "Broker", request: DescribeLogDirsRequest, context: "RequestContext"
 ) -> DescribeLogDirsResponse:
     wanted: set[TopicPartition] | None = None
@@ -27,38 +38,112 @@ def handle(
             for topic in request.topics
             for index in topic.partitions
         }
-    dirs = broker.logs.dirs
-    failed = [
-        DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=path)
-        for path in dirs.offline
-    ]
-    return DescribeLogDirsResponse(
-        results=[_describe(broker, path, wanted) for path in dirs.live] + failed
-    )
+    logs = broker.logs
+    found: dict[str, list[tuple[PartitionLog, bool]]] = {path: [] for path in logs.dirs.paths}
+    for known, is_future in ((logs.logs, False), (logs.future_logs, True)):
+        for topic_partition, log in known.items():
+            if wanted is None or topic_partition in wanted:
+                found[log.log_dir].append((log, is_future))
+    results = [_describe(broker, path, found[path]) for path in logs.dirs.paths]
+    return DescribeLogDirsResponse(results=results)
 
 
 def _describe(
-    broker: "Broker", directory: str, wanted: set[TopicPartition] | None
+    broker: "Broker", path: str, found: list[tuple[PartitionLog, bool]]
 ) -> DescribeLogDirsResult:
+    absolute = os.path.abspath(path)
+    try:
+        if path in broker.logs.dirs.offline:
+            raise OSError(f"{path} is offline")
+        total_bytes = broker.disk.total_bytes(path)
+        usable_bytes = broker.disk.free_bytes(path)
+    except OSError:
+        return DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=absolute)
     topics: dict[str, DescribeLogDirsTopic] = {}
-    for partition in broker.replicas.hosted():
-        key = partition.topic_partition
-        if partition.log.log_dir != directory or (wanted is not None and key not in wanted):
-            continue
-        topic = topics.setdefault(key.topic, DescribeLogDirsTopic(name=key.topic))
+    for log, is_future in sorted(found, key=lambda item: item[0].topic_partition):
+        name, index = log.topic_partition
+        topic = topics.setdefault(name, DescribeLogDirsTopic(name=name))
         topic.partitions.append(
             DescribeLogDirsPartition(
-                partition_index=key.partition, partition_size=partition.log.size_bytes
+                partition_index=index,
+                partition_size=log.size_bytes,
+                offset_lag=_offset_lag(broker, log, is_future),
+                is_future_key=is_future,
             )
         )
-    try:
-        total_bytes = broker.disk.total_bytes(directory)
-        usable_bytes = broker.disk.free_bytes(directory)
-    except OSError:
-        return DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR, log_dir=directory)
     return DescribeLogDirsResult(
-        log_dir=directory,
+        log_dir=absolute,
         topics=list(topics.values()),
         total_bytes=total_bytes,
         usable_bytes=usable_bytes,
     )
+
+
+def _offset_lag(broker: "Broker", log: PartitionLog, is_future: bool) -> int:
+    """How far a copy is behind its source, or a replica behind what is committed."""
+    if not is_future:
+        return max(log.high_watermark - log.log_end_offset, 0)
+    source = broker.logs.get(log.topic_partition)
+    return _NO_LAG if source is None else source.log_end_offset - log.log_end_offset
+
+
+async def alter(
+    broker: "Broker", request: AlterReplicaLogDirsRequest, context: "RequestContext"
+) -> AlterReplicaLogDirsResponse:
+    # A partition that is named twice goes where it is named last.
+    wanted = {
+        TopicPartition(topic.name, index): directory.path
+        for directory in request.dirs
+        for topic in directory.topics
+        for index in topic.partitions
+    }
+    topics: dict[str, AlterReplicaLogDirTopicResult] = {}
+    for topic_partition, path in wanted.items():
+        result = AlterReplicaLogDirPartitionResult(partition_index=topic_partition.partition)
+        try:
+            await _move(broker, topic_partition, path)
+        except ApiError as error:
+            result.error_code = error.code
+        name = topic_partition.topic
+        topic = topics.setdefault(name, AlterReplicaLogDirTopicResult(topic_name=name))
+        topic.partitions.append(result)
+    return AlterReplicaLogDirsResponse(results=list(topics.values()))
+
+
+async def _move(broker: "Broker", topic_partition: TopicPartition, wanted: str) -> None:
+    """Begin to move a replica, or remember the wish for one that is not here yet.
+
+    Raises:
+        ApiError: INVALID_TOPIC_EXCEPTION, LOG_DIR_NOT_FOUND, KAFKA_STORAGE_ERROR,
+            REPLICA_NOT_AVAILABLE (the wish is remembered).
+    """
+    logs = broker.logs
+    if not has_room_for_suffix(topic_partition):
+        message = f"the name of {topic_partition.topic} leaves no room for the suffix of a copy"
+        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
+    path = logs.dirs.configured(wanted)
+    if path is None:
+        message = f"{wanted} is none of the log.dirs {', '.join(logs.dirs.paths)}"
+        raise ApiError(ErrorCode.LOG_DIR_NOT_FOUND, message)
+    if path not in logs.dirs.live:
+        raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"log directory {path} is offline")
+    partition = broker.replicas.find(topic_partition)
+    if partition is None and not broker.replicas.is_offline(topic_partition):
+        logs.wishes.add(topic_partition, path)
+        message = f"{topic_partition} is not here; if it comes, it goes to {path}"
+        raise ApiError(ErrorCode.REPLICA_NOT_AVAILABLE, message)
+    if partition is None or partition.log.is_closed:
+        raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"{topic_partition} is offline")
+    while (future := logs.future_logs.get(topic_partition)) and future.log_dir != path:
+        await broker.mover.cancel(topic_partition)
+    if broker.replicas.find(topic_partition) is not partition or partition.log.log_dir == path:
+        return
+    logs.get_or_create(
+        topic_partition,
+        partition.log.config,
+        partition.topic_id,
+        is_new=False,
+        log_dir=path,
+        is_future=True,
+    )
+    broker.mover.add(partition)

@@ -1,6 +1,6 @@
 """Produce: one batch per partition, checked, appended, acknowledged (KIP-98, KIP-467, KIP-951)."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import INTERNAL_TOPICS, NO_UUID
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from moldau.broker.broker import Broker
     from moldau.broker.dispatch import RequestContext
 
-ADMIN_CLIENT_ID = "__admin_client"
+ADMIN_CLIENT_ID: Final = "__admin_client"
 # Where a batch's flags lie (record.header has what they mean).
-ATTRIBUTES_LOW_BYTE = 22
-FIRST_VERSION_WITH_TOPIC_IDS = 13
+ATTRIBUTES_LOW_BYTE: Final = 22
+FIRST_VERSION_WITH_TOPIC_IDS: Final = 13
 
 
 def handle(
@@ -78,7 +78,6 @@ def _append(
     records = data.records
     if records is None or len(records) <= ATTRIBUTES_LOW_BYTE:
         raise ApiError(ErrorCode.INVALID_RECORD, "a produce request must carry one record batch")
-    assert isinstance(records, memoryview)
     check_produce_version(records, context.api_version)
     if records[ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL_FLAG:
         message = "this broker has no transactions yet: produce without a transactional.id"

@@ -1,0 +1,100 @@
+"""Telling the controller in which log directory each replica lies (KIP-858).
+
+A broker with several directories chooses one when it makes a log, and chooses anew when a
+replica moves. The metadata must say so, or the loss of a disk would not be known as the loss
+of its partitions. What is noted here is sent as AssignReplicasToDirs, everything that came
+up meanwhile in one request, one request at a time.
+"""
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final
+
+from moldau.errors import ApiError
+from moldau.metadata.features import METADATA_3_7_IV2
+from moldau.protocol.messages.assign_replicas_to_dirs import (
+    AssignReplicasToDirsRequest,
+    DirectoryData,
+    PartitionData,
+    TopicData,
+)
+
+if TYPE_CHECKING:
+    from moldau.broker.broker import Broker
+
+# Kafka's limit of one request.
+_MAX_PER_REQUEST: Final = 2250
+
+logger = logging.getLogger(__name__)
+
+Replica = tuple[bytes, int]
+
+
+class DirectoryAssignments:
+    """What the controller has to hear from this broker about its directories."""
+
+    def __init__(self, broker: "Broker") -> None:
+        self._broker = broker
+        self._waiting: dict[Replica, bytes] = {}
+        self._sending: asyncio.Task[None] | None = None
+
+    def note(self, topic_id: bytes, index: int, log_dir: str) -> None:
+        """The log of a partition lies in ``log_dir``: say so unless the metadata does."""
+        directory_id = self._broker.logs.dirs.directory_ids.get(log_dir)
+        if directory_id is None or not self._is_news(topic_id, index, directory_id):
+            self._waiting.pop((topic_id, index), None)
+            return
+        self._waiting[topic_id, index] = directory_id
+        if self._sending is None:
+            self._sending = asyncio.get_running_loop().create_task(self._send_all())
+
+    async def assign(self, topic_id: bytes, index: int, directory_id: bytes) -> None:
+        """Return when the metadata names this directory. Raises ApiError if it cannot."""
+        self._waiting.pop((topic_id, index), None)
+        if self._is_news(topic_id, index, directory_id):
+            await self._send({(topic_id, index): directory_id})
+
+    async def settled(self) -> None:
+        """Return when everything has been said."""
+        if self._sending is not None:
+            await self._sending
+
+    def _is_news(self, topic_id: bytes, index: int, directory_id: bytes) -> bool:
+        # What was decided, not what is published: an assignment may be on its way.
+        image = self._broker.controller.image
+        topic = image.topics_by_id.get(topic_id)
+        registration = topic.partitions.get(index) if topic is not None else None
+        if registration is None or image.metadata_version < METADATA_3_7_IV2:
+            return False
+        return registration.directory_of(self._broker.node_id) != directory_id
+
+    async def _send_all(self) -> None:
+        # Not now: the rest of a topic may be about to be noted.
+        await asyncio.sleep(0)
+        while self._waiting:
+            some = dict(list(self._waiting.items())[:_MAX_PER_REQUEST])
+            for replica in some:
+                del self._waiting[replica]
+            try:
+                await self._send(some)
+            except ApiError as error:
+                # A restart notes them again; until then a disk that fails is less well known.
+                logger.error("the directories of %d replicas are not known: %s", len(some), error)
+        self._sending = None
+
+    async def _send(self, assignments: dict[Replica, bytes]) -> None:
+        broker = self._broker
+        directories: dict[bytes, dict[bytes, TopicData]] = {}
+        for (topic_id, index), directory_id in assignments.items():
+            topics = directories.setdefault(directory_id, {})
+            topic = topics.setdefault(topic_id, TopicData(topic_id=topic_id))
+            topic.partitions.append(PartitionData(partition_index=index))
+        request = AssignReplicasToDirsRequest(
+            broker_id=broker.node_id,
+            broker_epoch=broker.metadata.broker_epoch,
+            directories=[
+                DirectoryData(id=directory_id, topics=list(topics.values()))
+                for directory_id, topics in directories.items()
+            ],
+        )
+        await broker.commit(broker.controller.assign_replicas_to_dirs(request))

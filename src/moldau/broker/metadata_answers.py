@@ -1,0 +1,83 @@
+"""Large answers to Metadata, kept as bytes until the metadata changes.
+
+Every client asks for the same topics when it starts and every few minutes from then on, and
+after a broker's restart all of them ask at once. Ten thousand partitions take tens of
+milliseconds to describe, in which nobody else is served, and no time at all to send again.
+
+Rules this module keeps:
+
+* An answer belongs to one image. When the image moves on, all answers are forgotten.
+* Answers that are cheap to give again are not kept, and all together stay below a limit.
+"""
+
+from collections.abc import Hashable
+from typing import Final
+
+from moldau.metadata.image import MetadataImage
+from moldau.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from moldau.protocol.primitives import Part
+
+MIN_BYTES: Final = 4096
+MAX_TOTAL_BYTES: Final = 8 << 20
+
+
+class EncodedAnswer:
+    """A response that was encoded before, in the version of the request."""
+
+    __slots__ = ("_body",)
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    def encode_parts(self, writer_prefix: bytes, version: int) -> list[Part]:
+        return [writer_prefix + self._body]
+
+
+class MetadataAnswers:
+    """The answers of one broker, by listener, version and question."""
+
+    __slots__ = ("_answers", "_image", "_max_total_bytes", "_total_bytes")
+
+    def __init__(self, max_total_bytes: int = MAX_TOTAL_BYTES) -> None:
+        self._max_total_bytes = max_total_bytes
+        self._image: MetadataImage | None = None
+        self._answers: dict[Hashable, EncodedAnswer] = {}
+        self._total_bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def find(self, image: MetadataImage, key: Hashable) -> EncodedAnswer | None:
+        """What was said to the same question about the same image."""
+        if image is not self._image:
+            self._image = image
+            self._answers.clear()
+            self._total_bytes = 0
+        return self._answers.get(key)
+
+    def keep(
+        self, key: Hashable, response: MetadataResponse, version: int
+    ) -> MetadataResponse | EncodedAnswer:
+        """The response, for now and, if it is worth it, for the next time; after ``find``."""
+        partitions = sum(len(topic.partitions) for topic in response.topics)
+        # A partition takes about 40 bytes: no need to encode small answers twice to know.
+        if 40 * partitions < MIN_BYTES:
+            return response
+        body = response.encode(version)
+        answer = EncodedAnswer(body)
+        if self._total_bytes + len(body) <= self._max_total_bytes:
+            self._total_bytes += len(body)
+            self._answers[key] = answer
+        return answer
+
+
+def question_key(listener: str, version: int, request: MetadataRequest) -> Hashable:
+    """What an answer depends on besides the image."""
+    topics = request.topics
+    return (
+        listener,
+        version,
+        None if topics is None else tuple((topic.topic_id, topic.name) for topic in topics),
+        request.include_cluster_authorized_operations,
+        request.include_topic_authorized_operations,
+    )

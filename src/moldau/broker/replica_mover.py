@@ -1,0 +1,269 @@
+"""Moving replicas between the log directories of this broker (KIP-113).
+
+A move has three parts. The log is copied, slice by slice, by a thread of the disk pool, while
+clients go on with it. When little is missing, the copy is made durable and the metadata is
+told where the replica will be (KIP-858). Then, in one turn of the event loop, the rest is
+copied and the copy takes the log's place: whoever looks before finds the one, whoever looks
+after finds the other, with the same records.
+
+Replicas move one at a time, in the order in which they were asked for. A move survives a
+restart: the ``-future`` directory is the order.
+
+Rules this module keeps:
+
+* The copy is touched by one thread at a time. Whoever wants it gone waits for the slice
+  under way (``cancel``).
+* Nothing is exchanged before the metadata is durable, and what was flushed in the log is
+  flushed in the copy.
+* A move that fails for good leaves the log as it was, and the copy where it is.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from moldau.broker.partition import Partition
+from moldau.errors import ApiError, ErrorCode
+from moldau.ids import TopicPartition
+from moldau.storage.log_copy import SLICE_BYTES, LogCopy, Slice
+
+if TYPE_CHECKING:
+    from moldau.broker.broker import Broker
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_RATE: Final = "replica.alter.log.dirs.io.max.bytes.per.second"
+_UNLIMITED: Final = (1 << 63) - 1
+
+
+class Throttle:
+    """Bytes that were copied are a debt, which time pays at the rate that holds now."""
+
+    def __init__(self) -> None:
+        self._debt_bytes = 0.0
+        self._paid_at_ms = 0
+
+    def copied(self, size_bytes: int) -> None:
+        self._debt_bytes += size_bytes
+
+    def delay_ms(self, rate: int, now_ms: int) -> float:
+        """How long to wait before asking again; 0 if more may be copied."""
+        paid = (now_ms - self._paid_at_ms) * rate / 1000
+        self._paid_at_ms = now_ms
+        self._debt_bytes = max(self._debt_bytes - paid, 0.0)
+        if self._debt_bytes == 0.0:
+            return 0.0
+        # Not longer than a second: the rate may be raised meanwhile.
+        return min(self._debt_bytes * 1000 / max(rate, 1), 1000.0)
+
+
+class _Move:
+    """One replica on its way."""
+
+    def __init__(self, partition: Partition, copy: LogCopy) -> None:
+        self.partition = partition
+        self.copy = copy
+        self.is_cancelled = asyncio.Event()
+        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        # The metadata names the new directory, though the log is still in the old one.
+        self.is_announced = False
+        self.unflushed_bytes = 0
+
+
+class ReplicaMover:
+    """The moves of one broker. Everything here belongs to its event loop, but the copying."""
+
+    def __init__(self, broker: "Broker") -> None:
+        self._broker = broker
+        self._moves: dict[TopicPartition, _Move] = {}
+        self._throttle = Throttle()
+        self._task: asyncio.Task[None] | None = None
+        self._is_stopping = False
+
+    # -- what is asked of it --
+
+    def resume(self) -> None:
+        """Go on with the moves that the last stop interrupted."""
+        for topic_partition in list(self._broker.logs.future_logs):
+            partition = self._broker.replicas.find(topic_partition)
+            if partition is not None and not partition.log.is_closed:
+                self.add(partition)
+
+    def add(self, partition: Partition) -> None:
+        """Move a replica whose future log is there."""
+        topic_partition = partition.topic_partition
+        if self._is_stopping or topic_partition in self._moves:
+            return
+        future = self._broker.logs.future_logs[topic_partition]
+        logger.info("moving %s to %s", partition.log.directory, future.log_dir)
+        self._moves[topic_partition] = _Move(partition, LogCopy(partition.log, future))
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def cancel(self, topic_partition: TopicPartition) -> None:
+        """Return when the replica does not move any more and its copy is gone."""
+        logs = self._broker.logs
+        future = logs.future_logs.get(topic_partition)
+        move = self._moves.get(topic_partition)
+        if move is not None:
+            move.is_cancelled.set()
+            await move.done
+        # Meanwhile somebody else may have begun another move.
+        if future is not None and logs.future_logs.get(topic_partition) is future:
+            logs.delete_future(topic_partition)
+
+    def review(self) -> None:
+        """Partitions went, or their disks did: forget their moves."""
+        for move in self._moves.values():
+            if not self._is_possible(move):
+                move.is_cancelled.set()
+
+    async def stop(self) -> None:
+        """Return when nobody copies any more; the next start goes on with it."""
+        self._is_stopping = True
+        for move in self._moves.values():
+            move.is_cancelled.set()
+        if self._task is not None:
+            await self._task
+
+    # -- one after the other --
+
+    async def _run(self) -> None:
+        while self._moves:
+            topic_partition, move = next(iter(self._moves.items()))
+            try:
+                while not move.is_cancelled.is_set() and self._is_possible(move):
+                    if await self._advance(move):
+                        break
+                else:
+                    await self._give_up(move)
+            except ApiError as error:
+                logger.error("%s stays where it is: %s", topic_partition, error)
+                await self._give_up(move)
+            except Exception:
+                logger.exception("the move of %s failed", topic_partition)
+                await self._give_up(move)
+            finally:
+                del self._moves[topic_partition]
+                move.done.set_result(None)
+        self._task = None
+
+    def _is_possible(self, move: _Move) -> bool:
+        copy = move.copy
+        topic_partition = move.partition.topic_partition
+        return (
+            move.partition.log is copy.source
+            and self._broker.replicas.find(topic_partition) is move.partition
+            and self._broker.logs.future_logs.get(topic_partition) is copy.future
+            and not copy.source.is_closed
+            and not copy.future.is_closed
+        )
+
+    async def _give_up(self, move: _Move) -> None:
+        """The log stays; if the metadata was told otherwise, take that back."""
+        logs = self._broker.logs
+        topic_partition = move.partition.topic_partition
+        is_hosted = self._broker.replicas.find(topic_partition) is move.partition
+        try:
+            if not is_hosted and logs.future_logs.get(topic_partition) is move.copy.future:
+                # The topic is gone, and its copy goes too.
+                logs.delete_future(topic_partition)
+            elif is_hosted and move.is_announced:
+                old = logs.dirs.directory_id(move.copy.source.log_dir)
+                if old is not None:
+                    index = topic_partition.partition
+                    await self._broker.assignments.assign(move.partition.topic_id, index, old)
+        except ApiError as error:
+            logger.error("giving up the move of %s: %s", topic_partition, error)
+
+    # -- a move --
+
+    async def _advance(self, move: _Move) -> bool:
+        """Take the next step; True when the replica has arrived."""
+        try:
+            piece = move.copy.plan()
+            if piece is not None and not piece.is_tail:
+                await self._copy(move, piece)
+            elif not move.is_announced or move.unflushed_bytes > SLICE_BYTES:
+                await self._prepare(move)
+            elif piece is None:
+                self._exchange(move)
+                return True
+            else:
+                # Little enough for one turn of the loop: nobody can append in between.
+                move.copy.copy(piece)
+        except ApiError as error:
+            if error.code != ErrorCode.KAFKA_STORAGE_ERROR or not self._is_possible(move):
+                raise
+            # A full disk, mostly, and it may have room again.
+            logger.warning("moving %s: %s", move.partition.topic_partition, error)
+            await self._pause(move, self._broker.config.replica_fetch_backoff_ms)
+        return False
+
+    async def _copy(self, move: _Move, piece: Slice) -> None:
+        copied = await self._in_thread(lambda: move.copy.copy(piece))
+        move.unflushed_bytes += copied
+        rate = self._rate()
+        if rate == _UNLIMITED:
+            return
+        self._throttle.copied(copied)
+        while not move.is_cancelled.is_set():
+            delay_ms = self._throttle.delay_ms(self._rate(), self._broker.clock.now_ms())
+            if delay_ms == 0:
+                break
+            await self._pause(move, delay_ms)
+
+    async def _prepare(self, move: _Move) -> None:
+        """Make the copy durable, and let the metadata say where the replica will be."""
+        logs = self._broker.logs
+        topic_partition = move.partition.topic_partition
+        await self._in_thread(logs.durable_future(topic_partition))
+        move.unflushed_bytes = 0
+        directory_id = logs.dirs.directory_id(move.copy.future.log_dir)
+        if directory_id is not None and self._is_possible(move):
+            index = topic_partition.partition
+            await self._broker.assignments.assign(move.partition.topic_id, index, directory_id)
+        move.is_announced = True
+
+    def _exchange(self, move: _Move) -> None:
+        source, future = move.copy.source, move.copy.future
+        logs = self._broker.logs
+        if future.recovery_point < source.recovery_point:
+            # Someone flushes after every record: so little came since that this is quick.
+            future.flush()
+        future.cleaner_checkpoint = move.copy.cleaner_checkpoint
+        old_dir, new_dir = source.log_dir, future.log_dir
+        log = logs.replace_current_with_future(move.partition.topic_partition)
+        move.partition.replace_log(log)
+        logger.info("%s is in %s now", move.partition.topic_partition, new_dir)
+        self._submit(lambda: logs.sync_names(old_dir, new_dir))
+
+    # -- time and threads --
+
+    def _rate(self) -> int:
+        configs = self._broker.configs
+        value = configs.per_broker().get(_RATE, configs.cluster_wide().get(_RATE))
+        return _UNLIMITED if value is None else int(value)
+
+    async def _pause(self, move: _Move, delay_ms: float) -> None:
+        """Wait, or hear earlier that the move is over."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(move.is_cancelled.wait(), delay_ms / 1000)
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        executor = self._broker.logs.context.executor
+        if executor is None:
+            return work()
+        result: T = await asyncio.wrap_future(executor.submit(work))
+        return result
+
+    def _submit(self, work: Callable[[], object]) -> None:
+        executor = self._broker.logs.context.executor
+        if executor is None:
+            work()
+        else:
+            executor.submit(work)

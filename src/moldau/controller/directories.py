@@ -1,0 +1,119 @@
+"""Which log directory of its broker holds a replica (KIP-858).
+
+A broker with several disks chooses where a replica lies, and tells the controller. When a
+disk fails it names the directory only, and the controller knows which partitions lost a
+replica: those that were assigned to it. They get another leader, or none.
+
+A directory that failed comes back only with a new registration, that is by a restart.
+"""
+
+from collections.abc import Sequence
+
+from moldau.controller.leader_changes import leader_and_isr_changes, partition_change
+from moldau.controller.outcome import Outcome
+from moldau.controller.partition_change import without
+from moldau.controller.state import ControllerState
+from moldau.errors import ApiError, ErrorCode
+from moldau.metadata.features import METADATA_3_7_IV2
+from moldau.metadata.registrations import BrokerRegistration
+from moldau.protocol.message import Message
+from moldau.protocol.messages.assign_replicas_to_dirs import (
+    AssignReplicasToDirsRequest,
+    AssignReplicasToDirsResponse,
+    DirectoryData,
+    DirectoryDataResponse,
+    PartitionDataResponse,
+    TopicData,
+    TopicDataResponse,
+)
+from moldau.protocol.records.metadata import BrokerRegistrationChangeRecord
+
+
+def assign_replicas_to_dirs(
+    state: ControllerState, request: AssignReplicasToDirsRequest
+) -> Outcome[AssignReplicasToDirsResponse]:
+    """Note where a broker keeps its replicas.
+
+    Raises:
+        ApiError: STALE_BROKER_EPOCH; UNSUPPORTED_VERSION before metadata.version 3.7-IV2.
+    """
+    if state.image.metadata_version < METADATA_3_7_IV2:
+        message = "Directory assignment is not supported yet."
+        raise ApiError(ErrorCode.UNSUPPORTED_VERSION, message)
+    broker = state.broker_with_epoch(request.broker_id, request.broker_epoch)
+    records: list[Message] = []
+    response = AssignReplicasToDirsResponse(
+        directories=[
+            DirectoryDataResponse(
+                id=directory.id,
+                topics=[
+                    _assign_topic(state, broker, directory, topic, records)
+                    for topic in directory.topics
+                ],
+            )
+            for directory in request.directories
+        ]
+    )
+    return Outcome(records, response)
+
+
+def _assign_topic(
+    state: ControllerState,
+    broker: BrokerRegistration,
+    directory: DirectoryData,
+    topic: TopicData,
+    records: list[Message],
+) -> TopicDataResponse:
+    results = []
+    for wanted in topic.partitions:
+        index = wanted.partition_index
+        code = _assign(state, broker, directory.id, topic.topic_id, index, records)
+        results.append(PartitionDataResponse(partition_index=index, error_code=code))
+    return TopicDataResponse(topic_id=topic.topic_id, partitions=results)
+
+
+def _assign(
+    state: ControllerState,
+    broker: BrokerRegistration,
+    directory_id: bytes,
+    topic_id: bytes,
+    index: int,
+    records: list[Message],
+) -> ErrorCode:
+    topic = state.image.topics_by_id.get(topic_id)
+    if topic is None:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    registration = topic.partitions.get(index)
+    if registration is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if broker.id not in registration.replicas:
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    change = partition_change(state, topic, index, registration)
+    change.directories[broker.id] = directory_id
+    if not broker.has_online_dir(directory_id):
+        change.isr = without(registration.isr, broker.id)
+    record = change.build()
+    if record is not None:
+        records.append(record)
+    return ErrorCode.NONE
+
+
+def directories_offline(
+    state: ControllerState, broker: BrokerRegistration, offline: Sequence[bytes]
+) -> list[Message]:
+    """Directories of the broker failed: their replicas lead nothing any more.
+
+    The registration changes last, and only by those that it still names: a broker repeats
+    itself until it is heard.
+    """
+    failed = [directory_id for directory_id in broker.log_dirs if directory_id in offline]
+    if not failed:
+        return []
+    records: list[Message] = []
+    for directory_id in failed:
+        records += leader_and_isr_changes(state, to_remove=broker.id, in_directory=directory_id)
+    online = [directory_id for directory_id in broker.log_dirs if directory_id not in offline]
+    change = BrokerRegistrationChangeRecord(
+        broker_id=broker.id, broker_epoch=broker.epoch, log_dirs=online
+    )
+    return [*records, change]

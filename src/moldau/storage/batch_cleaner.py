@@ -1,0 +1,203 @@
+"""What becomes of one batch when its log is compacted.
+
+A record stays if it is the last one of its key, as far as the offset map of this pass
+knows. What is left of a batch keeps its place in the log: base offset, last offset, leader
+epoch and producer fields are those of the original, so that offsets mean what they meant
+and an idempotent producer's next sequence number still follows.
+
+Rules this module keeps, all of them Kafka's:
+
+* A tombstone (a key without a value) must outlive what it deletes by
+  ``delete.retention.ms``, counted from the first pass that meets it. That pass writes the
+  end of this time, the delete horizon, into the batch, where the base timestamp was
+  (KIP-534); a later pass drops the tombstone when the horizon has come.
+* The marker of a transaction without batches goes the same way.
+* Two batches stay even if nothing is left in them, as bare headers: the last one of each
+  active producer, and the last one of the part that is cleaned.
+* Records behind the last offset of the map were not looked at, and all stay.
+* A batch that loses nothing is not changed by a bit.
+"""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from moldau.config.topic import LogConfig
+from moldau.record.compression import Codec, compress
+from moldau.record.header import (
+    BATCH_HEADER_SIZE,
+    COMPRESSION_MASK,
+    DELETE_HORIZON_FLAG,
+    MAGIC,
+    NO_TIMESTAMP,
+    BatchHeader,
+    Buffer,
+    encode_batch,
+)
+from moldau.record.offset_map import OffsetMap
+from moldau.record.rebase import rebase_timestamps
+from moldau.record.records import read_payload
+from moldau.record.retention_filter import Filtered, filter_records
+from moldau.storage.cleaned_transactions import CleanedTransactions, marker_type
+from moldau.storage.txn_index import AbortedTxn
+
+# Far enough from the limits of a timestamp, whatever ``delete.retention.ms`` says.
+_LAST_HORIZON_MS: Final = 1 << 61
+
+
+class LastRecord(NamedTuple):
+    """The end of what an active producer wrote: its last data (-1 if none) and its epoch."""
+
+    last_data_offset: int
+    producer_epoch: int
+
+
+class CleanedBatch(NamedTuple):
+    """A batch for the cleaned segment."""
+
+    header: BatchHeader
+    data: Buffer
+    # To be listed in the transaction index beside it.
+    aborted_txn: AbortedTxn | None = None
+
+
+class BatchCleaner:
+    """Takes the batches of a log, in order, through one pass."""
+
+    def __init__(
+        self,
+        offset_map: OffsetMap,
+        transactions: CleanedTransactions,
+        last_records: Mapping[int, LastRecord],
+        config: LogConfig,
+        *,
+        upper_bound_offset: int,
+        now_ms: int,
+    ) -> None:
+        """``upper_bound_offset`` is where the part of the log ends that may be cleaned."""
+        self._offset_map = offset_map
+        self._transactions = transactions
+        self._last_records = last_records
+        self._config = config
+        self._upper_bound_offset = upper_bound_offset
+        self._now_ms = now_ms
+        self.records_read = 0
+        self.records_kept = 0
+
+    def clean(self, header: BatchHeader, chunk: bytes, position: int) -> CleanedBatch | None:
+        """What is left of the batch at ``position`` of ``chunk``; None if nothing is.
+
+        Raises:
+            CorruptBatch, ValueError: its records are not built as they say.
+        """
+        self.records_read += header.record_count
+        if header.is_control:
+            return self._clean_marker(header, chunk, position)
+        is_aborted = self._transactions.on_batch(header)
+        if is_aborted or header.record_count == 0:
+            return self._emptied(header) if self._stays_empty(header) else None
+
+        payload = read_payload(chunk, position, header)
+        keeps_tombstones = not header.has_delete_horizon or self._now_ms < header.base_timestamp
+        filtered = filter_records(
+            payload, header.record_count, header.base_offset, self._offset_map, keeps_tombstones
+        )
+        if filtered.kept == 0:
+            return self._emptied(header) if self._stays_empty(header) else None
+        self.records_kept += filtered.kept
+        gets_horizon = filtered.tombstones > 0 and not header.has_delete_horizon
+        if filtered.kept == header.record_count and not gets_horizon:
+            return CleanedBatch(header, _slice(chunk, position, header))
+        return self._rebuilt(header, filtered, gets_horizon)
+
+    def _clean_marker(
+        self, header: BatchHeader, chunk: bytes, position: int
+    ) -> CleanedBatch | None:
+        control_type = marker_type(header, chunk, position)
+        is_spent, aborted_txn = self._transactions.on_marker(header, control_type)
+        has_expired = header.has_delete_horizon and header.base_timestamp <= self._now_ms
+        if control_type is None or (is_spent and has_expired):
+            return self._emptied(header) if self._stays_empty(header) else None
+        self.records_kept += header.record_count
+        if is_spent and not header.has_delete_horizon:
+            payload = read_payload(chunk, position, header)
+            return CleanedBatch(*self._with_horizon(header, payload, header.record_count))
+        return CleanedBatch(header, _slice(chunk, position, header), aborted_txn)
+
+    def _stays_empty(self, header: BatchHeader) -> bool:
+        """Whether a batch without records is still needed for what its header says."""
+        if header.next_offset == self._upper_bound_offset:
+            return True
+        last = self._last_records.get(header.producer_id) if header.has_producer_id else None
+        if last is None:
+            return False
+        if last.last_data_offset >= 0:
+            return header.last_offset == last.last_data_offset
+        return header.is_control and header.producer_epoch == last.producer_epoch
+
+    def _emptied(self, header: BatchHeader) -> CleanedBatch:
+        attributes = header.attributes & ~(COMPRESSION_MASK | DELETE_HORIZON_FLAG)
+        emptied = _copy(header, attributes, NO_TIMESTAMP, header.max_timestamp, 0)
+        return CleanedBatch(emptied, encode_batch(emptied, b""))
+
+    def _rebuilt(self, header: BatchHeader, filtered: Filtered, gets_horizon: bool) -> CleanedBatch:
+        max_timestamp = header.max_timestamp
+        if not header.is_log_append_time:
+            max_timestamp = header.base_timestamp + filtered.max_timestamp_delta
+        source = _copy(
+            header, header.attributes, header.base_timestamp, max_timestamp, filtered.kept
+        )
+        if gets_horizon:
+            return CleanedBatch(*self._with_horizon(source, filtered.records, filtered.kept))
+        return CleanedBatch(source, self._encoded(source, filtered.records))
+
+    def _with_horizon(
+        self, header: BatchHeader, payload: bytes, count: int
+    ) -> tuple[BatchHeader, bytes]:
+        horizon_ms = min(self._now_ms + self._config.delete_retention_ms, _LAST_HORIZON_MS)
+        shifted = rebase_timestamps(payload, count, header.base_timestamp - horizon_ms)
+        attributes = header.attributes | DELETE_HORIZON_FLAG
+        marked = _copy(header, attributes, horizon_ms, header.max_timestamp, count)
+        return marked, self._encoded(marked, shifted)
+
+    def _encoded(self, header: BatchHeader, payload: bytes) -> bytes:
+        codec = header.compression
+        if codec == Codec.NONE:
+            return encode_batch(header, payload)
+        return encode_batch(header, compress(codec, payload, _level(codec, self._config)))
+
+
+def _slice(chunk: bytes, position: int, header: BatchHeader) -> Buffer:
+    """The batch as it is, without a copy."""
+    if position == 0 and header.size_bytes == len(chunk):
+        return chunk
+    return memoryview(chunk)[position : position + header.size_bytes]
+
+
+def _copy(
+    header: BatchHeader, attributes: int, base_timestamp: int, max_timestamp: int, count: int
+) -> BatchHeader:
+    return BatchHeader(
+        header.base_offset,
+        BATCH_HEADER_SIZE,
+        header.partition_leader_epoch,
+        MAGIC,
+        0,
+        attributes,
+        header.last_offset_delta,
+        base_timestamp,
+        max_timestamp,
+        header.producer_id,
+        header.producer_epoch,
+        header.base_sequence,
+        count,
+    )
+
+
+def _level(codec: int, config: LogConfig) -> int | None:
+    if codec == Codec.GZIP:
+        return config.compression_gzip_level
+    if codec == Codec.LZ4:
+        return config.compression_lz4_level
+    if codec == Codec.ZSTD:
+        return config.compression_zstd_level
+    return None

@@ -1,0 +1,156 @@
+"""Which part of a compacted log may be cleaned now, and which log needs it most.
+
+A compacted log has a clean tail, in which every key stands once, and a dirty head behind it:
+
+    log start          first dirty         first uncleanable            active        end
+       |---- clean ----|------- cleanable ------|------- not yet --------|------------|
+
+A pass reads the dirty part, learns the last offset of every key in it, and writes clean and
+dirty segments anew without what has been superseded. Afterwards the clean part reaches as
+far as the pass could see; ``cleaner-offset-checkpoint`` remembers it.
+
+Rules this module keeps:
+
+* Nothing is cleaned that could still change its meaning: not the active segment, not what
+  is above the last stable offset, and not what is not yet on the device.
+* ``min.compaction.lag.ms`` keeps young records; ``max.compaction.lag.ms`` makes old ones
+  count, however small their share of the log is.
+* Whole segments are cleaned, so an offset that bounds the work is the base of a segment.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple, TypeVar
+
+from moldau.config.topic import LogConfig
+
+UNKNOWN: Final = -1
+_FOREVER: Final = (1 << 63) - 1
+
+T = TypeVar("T")
+
+
+class SegmentFacts(NamedTuple):
+    """What is asked about one segment. Timestamps are in milliseconds, -1 if there is none."""
+
+    base_offset: int
+    size_bytes: int
+    first_timestamp: int = UNKNOWN
+    largest_timestamp: int = UNKNOWN
+
+
+class LogFacts(NamedTuple):
+    """What is asked about one log; the last of its segments is the active one."""
+
+    log_start_offset: int
+    log_end_offset: int
+    last_stable_offset: int
+    recovery_point: int
+    segments: Sequence[SegmentFacts]
+    # Where the last pass ended, UNKNOWN if there was none.
+    checkpoint: int = UNKNOWN
+
+
+class DirtyLog(NamedTuple):
+    """What a pass over a log would find."""
+
+    first_dirty_offset: int
+    first_uncleanable_offset: int
+    clean_bytes: int
+    cleanable_bytes: int
+    # A record has waited longer than max.compaction.lag.ms.
+    is_overdue: bool
+    # The checkpoint lies outside of the log: something cut it, or it is another log's.
+    is_checkpoint_invalid: bool
+
+    @property
+    def total_bytes(self) -> int:
+        return self.clean_bytes + self.cleanable_bytes
+
+    @property
+    def cleanable_ratio(self) -> float:
+        """How much of what a pass would read is dirty."""
+        return self.cleanable_bytes / self.total_bytes if self.total_bytes else 0.0
+
+    def is_worth_cleaning(self, config: LogConfig) -> bool:
+        if self.cleanable_bytes == 0:
+            return False
+        return self.is_overdue or self.cleanable_ratio > config.min_cleanable_dirty_ratio
+
+
+def needs_first_timestamps(config: LogConfig) -> bool:
+    """Whether ``find_dirty`` looks at ``SegmentFacts.first_timestamp``, which costs a read."""
+    return config.max_compaction_lag_ms < _FOREVER
+
+
+def needs_largest_timestamps(config: LogConfig) -> bool:
+    """Whether ``find_dirty`` looks at ``SegmentFacts.largest_timestamp``."""
+    return config.min_compaction_lag_ms > 0
+
+
+def find_dirty(log: LogFacts, config: LogConfig, now_ms: int) -> DirtyLog:
+    """Where the dirty part begins and ends, and how large it is."""
+    first_dirty = log.checkpoint if log.checkpoint != UNKNOWN else log.log_start_offset
+    is_invalid = not log.log_start_offset <= first_dirty <= log.log_end_offset
+    if is_invalid:
+        # Cleaning too much costs time only.
+        first_dirty = log.log_start_offset
+
+    bound = min(
+        log.last_stable_offset,
+        log.recovery_point,
+        _first_too_young(log, first_dirty, config.min_compaction_lag_ms, now_ms),
+    )
+    first_uncleanable = _base_at_or_before(log.segments, bound)
+    clean_bytes = 0
+    cleanable_bytes = 0
+    first_base = min(_base_at_or_before(log.segments, first_dirty), first_uncleanable)
+    for segment in log.segments:
+        if segment.base_offset < first_dirty:
+            clean_bytes += segment.size_bytes
+        if first_base <= segment.base_offset < first_uncleanable:
+            cleanable_bytes += segment.size_bytes
+    return DirtyLog(
+        first_dirty,
+        max(first_dirty, first_uncleanable),
+        clean_bytes,
+        cleanable_bytes,
+        _is_overdue(log, first_dirty, config.max_compaction_lag_ms, now_ms),
+        is_invalid and log.checkpoint != UNKNOWN,
+    )
+
+
+def _dirty_inactive(log: LogFacts, first_dirty: int) -> list[SegmentFacts]:
+    first_base = _base_at_or_before(log.segments, first_dirty)
+    return [segment for segment in log.segments[:-1] if segment.base_offset >= first_base]
+
+
+def _first_too_young(log: LogFacts, first_dirty: int, min_lag_ms: int, now_ms: int) -> int:
+    """The base of the first segment with a record younger than ``min.compaction.lag.ms``."""
+    if min_lag_ms > 0:
+        for segment in _dirty_inactive(log, first_dirty):
+            if segment.largest_timestamp > now_ms - min_lag_ms:
+                return segment.base_offset
+    return log.segments[-1].base_offset
+
+
+def _is_overdue(log: LogFacts, first_dirty: int, max_lag_ms: int, now_ms: int) -> bool:
+    return max_lag_ms < _FOREVER and any(
+        0 < segment.first_timestamp < now_ms - max_lag_ms
+        for segment in _dirty_inactive(log, first_dirty)
+    )
+
+
+def _base_at_or_before(segments: Sequence[SegmentFacts], offset: int) -> int:
+    """The base of the segment that ``offset`` lies in; of the first if it lies before all."""
+    found = segments[0].base_offset
+    for segment in segments:
+        if segment.base_offset > offset:
+            break
+        found = segment.base_offset
+    return found
+
+
+def filthiest_first(logs: Iterable[tuple[T, DirtyLog]]) -> list[T]:
+    """The logs by their share of dirty bytes; equals in the order in which they come."""
+    ordered = sorted(logs, key=lambda item: item[1].cleanable_ratio, reverse=True)
+    return [log for log, _ in ordered]

@@ -1,0 +1,23 @@
+"""How long a cleaner must wait so that all of them together stay below a rate.
+
+``log.cleaner.io.max.bytes.per.second`` counts what is read and what is written. Every
+transfer is booked at the time it would end at that rate; whoever books must wait until
+then. So a burst is paid for by the next wait, and an idle time is not saved up.
+"""
+
+import threading
+
+
+class CleanerThrottle:
+    """The books. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._busy_until_ms = 0.0
+
+    def book(self, size_bytes: int, bytes_per_second: float, now_ms: int) -> float:
+        """Book a transfer; returns how many milliseconds to wait after it."""
+        duration_ms = 1000 * size_bytes / bytes_per_second if bytes_per_second > 0 else 0.0
+        with self._lock:
+            self._busy_until_ms = max(self._busy_until_ms, now_ms) + duration_ms
+            return self._busy_until_ms - now_ms

@@ -1,0 +1,70 @@
+"""One cleaning under way, seen from both sides: the log it works on and the thread that works.
+
+The thread only reads segments that no longer change and writes files that nobody knows
+yet. The owner of the log may meanwhile cut it, delete it or lose its disk; it then calls
+``abort``, and the work ends at its next look, at the latest after a few hundred
+kilobytes. Retention waits instead: there is no hurry in it.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from moldau.clock import Clock
+from moldau.storage.cleaner_throttle import CleanerThrottle
+
+# How much is transferred between two looks at the clock and at the owner's wishes.
+_LOOK_EVERY_BYTES: Final = 64 * 1024
+
+
+class CleaningAborted(Exception):  # noqa: N818  # an order, not an error
+    """The log changed or goes away: what was done so far is of no use."""
+
+
+class Cleaning:
+    """Shared by the owner's thread and the cleaner's; every field is written by one of them."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        throttle: CleanerThrottle,
+        bytes_per_second: Callable[[], float],
+        pause: Callable[[float], object] | None = None,
+    ) -> None:
+        """``pause`` waits for so many seconds; by default until then or the abort."""
+        self._clock = clock
+        self._throttle = throttle
+        self._bytes_per_second = bytes_per_second
+        self._aborted = threading.Event()
+        self._pause = pause or self._aborted.wait
+        self._unbooked = 0
+
+    @property
+    def is_aborted(self) -> bool:
+        return self._aborted.is_set()
+
+    def abort(self) -> None:
+        """Called by the owner; returns at once, while the thread may still be at work."""
+        self._aborted.set()
+
+    def check(self) -> None:
+        """Raises CleaningAborted if the owner wants it so."""
+        if self._aborted.is_set():
+            raise CleaningAborted
+
+    def transferred(self, size_bytes: int) -> None:
+        """So much was read or written: wait as long as the throttle says.
+
+        Raises:
+            CleaningAborted: the owner wants it so.
+        """
+        self._unbooked += size_bytes
+        if self._unbooked < _LOOK_EVERY_BYTES:
+            return
+        self.check()
+        rate = self._bytes_per_second()
+        wait_ms = self._throttle.book(self._unbooked, rate, self._clock.now_ms())
+        self._unbooked = 0
+        if wait_ms >= 1:
+            self._pause(wait_ms / 1000)
+            self.check()

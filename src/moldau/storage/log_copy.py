@@ -1,0 +1,233 @@
+"""Copying a log into another directory while it goes on living.
+
+The copy is a follower on the same broker: it appends the batches of its source as they
+are, offsets, epochs and all, cuts itself off where its source was cut off, and begins where
+its source begins. When it has everything it can take its source's place.
+
+The source belongs to the event loop and the copy to whoever copies. So every step has two
+halves. ``plan`` runs where the source lives and only looks: it says which bytes of which
+file come next, with a descriptor that outlives whatever happens to the segment. ``copy``
+does the reading and writing, in any thread, and looks at nothing of the source.
+"""
+
+import errno
+from collections.abc import Sequence
+from struct import Struct
+from typing import Final
+
+from moldau.protocol.primitives import FileRegion
+from moldau.storage.leader_epochs import EpochEntry, LeaderEpochCache
+from moldau.storage.partition_log import PartitionLog
+from moldau.storage.segment import Segment
+
+# Some hundred microseconds of work that hold up the event loop if batches are small.
+SLICE_BYTES: Final = 256 * 1024
+
+_LENGTH: Final = Struct(">i")
+_LENGTH_AT: Final = 8
+# The length field does not count itself and the base offset before it.
+_LENGTH_OVERHEAD: Final = 12
+
+
+class Slice:
+    """One step of a copy, decided where the source lives."""
+
+    __slots__ = (
+        "high_watermark",
+        "log_start_offset",
+        "region",
+        "remaining_bytes",
+        "restart_at",
+        "skip_to",
+        "truncate_to",
+    )
+
+    def __init__(
+        self,
+        source: PartitionLog,
+        *,
+        region: FileRegion | None = None,
+        remaining_bytes: int = 0,
+        truncate_to: int | None = None,
+        restart_at: int | None = None,
+        skip_to: int | None = None,
+    ) -> None:
+        """``region`` may end inside a batch; ``remaining_bytes`` is all there is to copy now."""
+        self.region = region
+        self.remaining_bytes = remaining_bytes
+        self.truncate_to = truncate_to
+        self.restart_at = restart_at
+        self.skip_to = skip_to
+        self.high_watermark = source.high_watermark
+        self.log_start_offset = source.log_start_offset
+
+    @property
+    def is_tail(self) -> bool:
+        """Whether the copy has everything after this, and it is little."""
+        is_follow_up = self.truncate_to is None and self.restart_at is None
+        return is_follow_up and self.remaining_bytes <= SLICE_BYTES
+
+
+class LogCopy:
+    """Makes ``future`` what ``source`` is. ``plan`` and ``copy`` take turns."""
+
+    def __init__(self, source: PartitionLog, future: PartitionLog) -> None:
+        self.source = source
+        self.future = future
+        # Nothing below is dirty in a copy that begins now; of an older one nobody knows.
+        is_fresh = future.log_end_offset == 0
+        self.cleaner_checkpoint = source.cleaner_checkpoint if is_fresh else -1
+        # Where the next batch lies, if the copy ends at the offset it was found for.
+        self._segment: Segment | None = None
+        self._position = 0
+        self._offset = -1
+
+    # -- where the source lives --
+
+    def plan(self) -> Slice | None:
+        """What to copy next; None if the copy has everything.
+
+        Raises:
+            ApiError: CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR: the source cannot be read.
+        """
+        source, future = self.source, self.future
+        future.config = source.config
+        end = common_end(
+            future.leader_epochs.entries(),
+            future.log_end_offset,
+            source.leader_epochs,
+            source.log_end_offset,
+        )
+        if end < future.log_end_offset:
+            return Slice(source, truncate_to=end)
+        try:
+            return self._plan_from(max(end, source.log_start_offset))
+        except OSError as error:
+            raise source.storage_error(error, "copying") from error
+
+    def _plan_from(self, offset: int) -> Slice | None:
+        source, future = self.source, self.future
+        restart_at = None if offset == future.log_end_offset else offset
+        if offset >= source.log_end_offset:
+            if restart_at is not None:
+                return Slice(source, restart_at=restart_at)
+            is_behind = future.log_start_offset < source.log_start_offset
+            return Slice(source) if is_behind else None
+        segment = self._segment
+        if segment is None or self._offset != offset or not self._is_still_there(segment):
+            found = self._locate(offset)
+            if found is None:
+                # What lay between was compacted away: the log goes on, and is empty from here.
+                return Slice(source, restart_at=restart_at, skip_to=source.log_end_offset)
+            segment, first_offset = found
+            if restart_at is not None:
+                # The log may start in the middle of a batch.
+                restart_at = min(restart_at, first_offset)
+        elif self._position == segment.size:
+            following = source.segments.after(segment)
+            assert following is not None, f"{segment} has no batch of offset {offset}"
+            segment = self._segment = following
+            self._position = 0
+            if segment.size == 0:
+                return Slice(source, skip_to=source.log_end_offset)
+        size = min(SLICE_BYTES, segment.size - self._position)
+        remaining = segment.size - self._position
+        later = source.segments.after(segment)
+        while later is not None:
+            remaining += later.size
+            later = source.segments.after(later)
+        return Slice(
+            source,
+            region=segment.log.region(self._position, size),
+            remaining_bytes=remaining,
+            restart_at=restart_at,
+        )
+
+    def _is_still_there(self, segment: Segment) -> bool:
+        segments = self.source.segments
+        index = segments.floor_index(segment.base_offset)
+        return index >= 0 and segments[index] is segment and self._position <= segment.size
+
+    def _locate(self, offset: int) -> tuple[Segment, int] | None:
+        """The segment with the first batch that ends at or after ``offset``, and its offset."""
+        segments = self.source.segments
+        for index in range(max(segments.floor_index(offset), 0), len(segments)):
+            found = segments[index].find(offset)
+            if found is not None:
+                self._segment = segments[index]
+                self._position = found.position
+                return segments[index], found.base_offset
+        return None
+
+    # -- in any thread --
+
+    def copy(self, piece: Slice) -> int:
+        """Do what was planned; returns how many bytes were copied.
+
+        Raises:
+            ApiError: CORRUPT_MESSAGE if the source is damaged; KAFKA_STORAGE_ERROR.
+        """
+        future = self.future
+        if piece.truncate_to is not None:
+            future.truncate_to(piece.truncate_to)
+            return 0
+        if piece.restart_at is not None:
+            future.truncate_fully_and_start_at(piece.restart_at)
+        copied = 0
+        if piece.region is None:
+            self._segment = None
+        else:
+            info = future.append_as_follower(self._read(piece.region))
+            if info is not None:
+                copied = info.size_bytes
+            self._position += copied
+        if piece.skip_to is not None:
+            self._skip_to(piece.skip_to)
+        self._offset = future.log_end_offset
+        future.update_high_watermark(piece.high_watermark)
+        if future.move_log_start_offset(min(piece.log_start_offset, future.log_end_offset)):
+            future.delete_old_segments(future.now_ms())
+        return copied
+
+    def _read(self, region: FileRegion) -> bytes:
+        """The bytes of the region, or the whole first batch where that is larger."""
+        try:
+            data = region.read()
+            size = len(data)
+            if size >= _LENGTH_OVERHEAD:
+                size = _LENGTH.unpack_from(data, _LENGTH_AT)[0] + _LENGTH_OVERHEAD
+            if size > len(data):
+                data = region.file.pread(size, region.position)
+            if not data or len(data) < size:
+                raise OSError(
+                    errno.EIO, f"read {len(data)} of {size} bytes at position {region.position}"
+                )
+        except OSError as error:
+            raise self.source.storage_error(error, "copying") from error
+        return data
+
+    def _skip_to(self, offset: int) -> None:
+        """Go on at ``offset`` in a segment of its own, as the source does."""
+        try:
+            self.future.roll_for(0, offset)
+        except OSError as error:
+            raise self.future.storage_error(error, "copying to") from error
+        self.future.log_end_offset = offset
+
+
+def common_end(
+    future: Sequence[EpochEntry], future_end: int, source: LeaderEpochCache, source_end: int
+) -> int:
+    """Where the history of the copy parts from that of its source (KIP-101).
+
+    Up to there both hold the same batches: the same leader wrote them, and a leader gives
+    an offset once.
+    """
+    end = future_end
+    for epoch, start_offset in reversed(future):
+        found, epoch_end = source.end_offset_for(epoch, source_end)
+        if found == epoch:
+            return min(end, epoch_end)
+        # Nothing of this epoch is left in the source.
+        end = min(end, start_offset)
+    return min(end, source_end)

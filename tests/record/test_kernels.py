@@ -1,0 +1,61 @@
+"""What holds for the record kernel as a whole."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from threading import Event, Thread
+
+import pytest
+
+from moldau.record.records import encode_record
+from tests.record.kernels import INSTALLED, MODULES
+
+COUNT = 20_000
+BATCH = b"".join(encode_record(i, i, b"key %d" % i, bytes(60), ()) for i in range(COUNT))
+needs_compiled = pytest.mark.skipif(
+    not INSTALLED.is_compiled, reason="the record kernel is not compiled here"
+)
+
+
+def lets_others_run(work: Callable[[], object]) -> bool:
+    """Whether another thread gets a turn during ``work``, which nobody forces it to give."""
+    started = Event()
+    finished: list[bool] = []
+
+    def run() -> None:
+        started.set()
+        for _ in range(10):
+            work()
+        finished.append(True)
+
+    thread = Thread(target=run)
+    thread.start()
+    started.wait()
+    was_in_time = not finished
+    thread.join()
+    return was_in_time
+
+
+@needs_compiled
+@pytest.mark.parametrize("name", ["index", "put", "filter", "rebase"])
+def test_compiled_loops_let_other_threads_run(name: str) -> None:
+    offset_map = INSTALLED.OffsetMap(1 << 24)
+    works: dict[str, Callable[[], object]] = {
+        "index": lambda: INSTALLED.index_records(BATCH, COUNT),
+        "put": lambda: offset_map.put_records(BATCH, COUNT, 0, 0),
+        "filter": lambda: INSTALLED.filter_records(BATCH, COUNT, 0, offset_map, True),
+        "rebase": lambda: INSTALLED.rebase_timestamps(BATCH, COUNT, 1 << 40),
+    }
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1000)
+    try:
+        # Once may fail on a busy machine that does not wake this thread in time.
+        assert any(lets_others_run(works[name]) for _ in range(20))
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def test_the_kernel_needs_no_cython_to_run() -> None:
+    imports = "; ".join(f"import {module}" for module in MODULES)
+    check = "import sys; sys.modules['cython'] = sys.modules['Cython'] = None"
+    subprocess.run([sys.executable, "-c", f"{check}; {imports}"], check=True, timeout=60)
