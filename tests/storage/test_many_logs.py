@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from moldau.clock import ManualClock
+from moldau.clock import Clock, ManualClock
 from moldau.config.topic import LogConfig
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import TopicPartition
@@ -51,18 +51,21 @@ class CountingDisk(SimulatedDisk):
         return super().is_dir(path)
 
 
-class TickingClock(ManualClock):
+class TickingClock:
     """Every look at it takes a second, as if each log were large."""
 
+    def __init__(self) -> None:
+        self._clock = ManualClock()
+
     def now_ms(self) -> int:
-        self.advance(1000)
-        return super().now_ms()
+        self._clock.advance(1000)
+        return self._clock.now_ms()
 
 
 def started(
     disk: Disk,
     log_dir: str = "/d",
-    clock: ManualClock | None = None,
+    clock: Clock | None = None,
     executor: ThreadPoolExecutor | None = None,
 ) -> LogManager:
     manager = LogManager(
