@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 UV := UV_PROJECT_ENVIRONMENT=$(VENV) $(BIN)/uv
 SOURCES := $(shell find src -name '*.py' -o -name '*.pxd' -o -name '*.txt' | grep -v __pycache__) setup.py pyproject.toml uv.lock
 KAFKA_DIR ?= $(CURDIR)/.cache/apache-kafka
+SPARK_CONNECTOR_DIR ?= $(CURDIR)/.cache/spark-connector
 
 .PHONY: run test check compat bench format generate build clean help
 
@@ -49,8 +50,8 @@ check: $(VENV)/dev.stamp  ## lint, types, layers
 	$(BIN)/lint-imports --config pyproject.toml --no-cache
 	$(BIN)/python -m moldau.protocol.generator --check
 
-compat: $(VENV)/dev.stamp $(KAFKA_DIR)/READY  ## clients and tools of other ecosystems
-	KAFKA_DIR=$(KAFKA_DIR) $(BIN)/pytest tests/compat -rs $(ARGS)
+compat: $(VENV)/dev.stamp $(KAFKA_DIR)/READY $(SPARK_CONNECTOR_DIR)/READY  ## clients and tools of other ecosystems
+	KAFKA_DIR=$(KAFKA_DIR) SPARK_CONNECTOR_DIR=$(SPARK_CONNECTOR_DIR) $(BIN)/pytest tests/compat -rs $(ARGS)
 
 bench: $(VENV)/dev.stamp $(KAFKA_DIR)/READY  ## one table, interleaved with Apache Kafka
 	KAFKA_DIR=$(KAFKA_DIR) $(BIN)/python -m benchmarks $(ARGS)
@@ -58,6 +59,10 @@ bench: $(VENV)/dev.stamp $(KAFKA_DIR)/READY  ## one table, interleaved with Apac
 $(KAFKA_DIR)/READY:
 	@if command -v mvn >/dev/null && command -v java >/dev/null; then tools/install-apache-kafka $(KAFKA_DIR); \
 	else echo "Java 17+ or mvn is not on the path: what needs Apache Kafka will be skipped"; fi
+
+$(SPARK_CONNECTOR_DIR)/READY:
+	@if command -v mvn >/dev/null && command -v java >/dev/null; then tools/install-spark-connector $(SPARK_CONNECTOR_DIR); \
+	else echo "Java 17+ or mvn is not on the path: Spark's own connector will be skipped"; fi
 
 format: $(VENV)/dev.stamp  ## rewrite the code in the house format
 	$(BIN)/ruff check --fix .

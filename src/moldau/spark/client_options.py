@@ -1,0 +1,150 @@
+"""The options that begin with ``kafka.``: settings of the client, under Kafka's own names.
+
+Some of them this client knows, and follows. Some would break what the source promises, and are
+refused, as Spark does. The others that Kafka's consumer has tune the Java client; they stay
+without effect, so that a query can be moved here as it is. What Kafka does not know either is
+most likely a slip of the pen, and is refused.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from moldau.client.range_reader import FetchSettings
+from moldau.spark.errors import PipelineError
+
+_PREFIX: Final = "kafka."
+_ISOLATION_LEVELS: Final = {"read_committed": True, "read_uncommitted": False}
+_SECURE: Final = ("SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_DEFAULTS: Final = FetchSettings()
+
+_REFUSED: Final = {
+    "auto.offset.reset": "use startingOffsets",
+    "key.deserializer": "keys are read as they are; cast them in the query",
+    "value.deserializer": "values are read as they are; cast them in the query",
+    "enable.auto.commit": "Spark keeps the progress; groupId shows it as a consumer group's",
+    "interceptor.classes": "there is no Java here to run them",
+}
+# Settings of Kafka's consumer that say nothing to this client. The security settings follow the
+# protocol, which is looked at; with PLAINTEXT they have no effect in Kafka either.
+_WITHOUT_EFFECT: Final = frozenset(
+    (
+        "allow.auto.create.topics",
+        "auto.commit.interval.ms",
+        "auto.include.jmx.reporter",
+        "check.crcs",
+        "client.dns.lookup",
+        "client.rack",
+        "config.providers",
+        "connections.max.idle.ms",
+        "default.api.timeout.ms",
+        "enable.metrics.push",
+        "exclude.internal.topics",
+        "fetch.max.bytes",
+        "group.id",
+        "group.instance.id",
+        "group.protocol",
+        "group.remote.assignor",
+        "heartbeat.interval.ms",
+        "max.poll.interval.ms",
+        "max.poll.records",
+        "metadata.max.age.ms",
+        "metadata.recovery.rebootstrap.trigger.ms",
+        "metadata.recovery.strategy",
+        "metric.reporters",
+        "metrics.num.samples",
+        "metrics.recording.level",
+        "metrics.sample.window.ms",
+        "partition.assignment.strategy",
+        "receive.buffer.bytes",
+        "reconnect.backoff.max.ms",
+        "reconnect.backoff.ms",
+        "retry.backoff.max.ms",
+        "retry.backoff.ms",
+        "security.providers",
+        "send.buffer.bytes",
+        "session.timeout.ms",
+        "socket.connection.setup.timeout.max.ms",
+        "socket.connection.setup.timeout.ms",
+    )
+)
+_SECURITY_PREFIXES: Final = ("sasl.", "ssl.")
+
+
+class ClientOptions(NamedTuple):
+    """How to reach the cluster, and how to read from it."""
+
+    bootstrap: str
+    client_id: str = "moldau-spark"
+    timeout_s: float = 30.0
+    fetch: FetchSettings = _DEFAULTS
+
+
+def parse_client_options(
+    options: Mapping[str, str], *, check_bootstrap: Callable[[str], object]
+) -> ClientOptions:
+    """Read and check the options that begin with ``kafka.``.
+
+    Raises:
+        PipelineError: one is missing, unknown, wrong, or not supported.
+    """
+    settings = {
+        name.lower().removeprefix(_PREFIX): value
+        for name, value in options.items()
+        if name.lower().startswith(_PREFIX)
+    }
+    bootstrap = settings.pop("bootstrap.servers", "").strip()
+    if not bootstrap:
+        raise PipelineError(
+            "option kafka.bootstrap.servers is missing: write host:port, as in localhost:9092"
+        )
+    try:
+        check_bootstrap(bootstrap)
+    except ValueError as error:
+        raise PipelineError(f"option kafka.bootstrap.servers: {error}") from None
+    _check_protocol(settings.pop("security.protocol", "PLAINTEXT"))
+    isolation = settings.pop("isolation.level", "read_committed")
+    if isolation not in _ISOLATION_LEVELS:
+        raise PipelineError(
+            f"option kafka.isolation.level={isolation}: read_committed or read_uncommitted"
+        )
+    fetch = FetchSettings(
+        read_committed=_ISOLATION_LEVELS[isolation],
+        min_bytes=_number(settings, "fetch.min.bytes", _DEFAULTS.min_bytes),
+        max_bytes=_number(settings, "max.partition.fetch.bytes", _DEFAULTS.max_bytes),
+        max_wait_ms=_number(settings, "fetch.max.wait.ms", _DEFAULTS.max_wait_ms),
+    )
+    client_id = settings.pop("client.id", ClientOptions._field_defaults["client_id"])
+    timeout_ms = _number(settings, "request.timeout.ms", 30_000)
+    _check_rest(settings)
+    return ClientOptions(bootstrap, client_id, timeout_ms / 1000, fetch)
+
+
+def _check_protocol(protocol: str) -> None:
+    name = protocol.strip().upper()
+    if name in _SECURE:
+        raise PipelineError(
+            f"option kafka.security.protocol={protocol} is not supported yet: "
+            "only PLAINTEXT listeners can be read"
+        )
+    if name != "PLAINTEXT":
+        raise PipelineError(
+            f"option kafka.security.protocol={protocol}: PLAINTEXT is expected; "
+            f"Kafka also knows {', '.join(_SECURE)}, which are not supported yet"
+        )
+
+
+def _number(settings: dict[str, str], name: str, default: int) -> int:
+    text = settings.pop(name, str(default))
+    if not text.strip().isdigit() or int(text) == 0:
+        raise PipelineError(f"option kafka.{name}={text}: a number above 0 is expected")
+    return int(text)
+
+
+def _check_rest(settings: Mapping[str, str]) -> None:
+    for name in sorted(settings):
+        if name in _REFUSED:
+            raise PipelineError(f"option kafka.{name} cannot be set: {_REFUSED[name]}")
+        if name not in _WITHOUT_EFFECT and not name.startswith(_SECURITY_PREFIXES):
+            raise PipelineError(
+                f"there is no option kafka.{name}: Kafka's consumer has no such setting"
+            )

@@ -1,0 +1,79 @@
+"""What went wrong in a pipeline, as the one line that matters.
+
+Spark runs our code in Python processes of its own, and what they raise travels as text: from
+the worker to the JVM and from there, inside a page of traces, to the user. What a user can do
+something about is raised as ``PipelineError``, whose text is one line; ``one_line`` finds that
+line again in whatever Spark made of it.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from moldau.client.connection import ConnectionFailed
+from moldau.errors import ApiError
+
+
+class PipelineError(Exception):
+    """Something that the user can mend; says what is wrong, with the value, and the remedy."""
+
+
+# How Python ends a trace: the name of the class, a colon, and what it says.
+_OURS: Final = re.compile(r"\bPipelineError: (.+)$", re.MULTILINE)
+_RAISED: Final = re.compile(
+    r"^((?!org\.|java\.|scala\.|py4j\.)[A-Za-z_][\w.]*(?:Error|Exception|Failed|Interrupt)): (.+)$",
+    re.MULTILINE,
+)
+_PYTHON_TRACE: Final = "Traceback (most recent call last)"
+# Spark's own errors begin with their class and end with the state that SQL gives them.
+_SPARK: Final = re.compile(
+    r"^(?:[\w.]+(?:Error|Exception): )?\[([A-Z_0-9.]+)\] (.+)$", re.MULTILINE
+)
+_SQL_STATE: Final = re.compile(r"\s*SQLSTATE: \w+;?\s*$")
+
+
+def one_line(error: BaseException) -> str:
+    """The one line of ``error`` that says what is wrong."""
+    if isinstance(error, PipelineError):
+        return str(error)
+    text = str(error)
+    ours = _OURS.findall(text)
+    if ours:
+        return _SQL_STATE.sub("", ours[-1]).strip()
+    raised = _RAISED.findall(text)
+    if raised and _PYTHON_TRACE in text:
+        kind, message = raised[-1]
+        return f"{kind.rpartition('.')[2]}: {message.strip()}"
+    spark = _SPARK.search(text)
+    if spark:
+        return _SQL_STATE.sub("", spark[2]).strip()
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    return first.strip() or type(error).__name__
+
+
+@contextmanager
+def pipeline_errors() -> Iterator[None]:
+    """Within this block, what the client raises comes out as a ``PipelineError``."""
+    try:
+        yield
+    except (ApiError, ConnectionFailed) as error:
+        raise PipelineError(str(error)) from None
+
+
+@contextmanager
+def readable_errors(*, debug: bool = False) -> Iterator[None]:
+    """Within this block, what Spark raises comes out as a ``PipelineError`` of one line.
+
+    With ``debug`` it comes out as Spark raised it, with every trace.
+    """
+    # Only who uses Spark pays for importing it.
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        if debug:
+            raise
+        raise PipelineError(one_line(error)) from None

@@ -1,0 +1,139 @@
+"""Where a query begins and ends, asked of the cluster.
+
+Everything that planning wants to know of the brokers is asked here: which partitions there are,
+where their logs begin and end, and which offset a time stands for. What follows from it is
+arithmetic (``offsets`` and ``tasks``).
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+
+from moldau.client.cluster import Cluster
+from moldau.client.offsets import EARLIEST, LATEST, list_offsets
+from moldau.ids import INTERNAL_TOPICS, TopicPartition
+from moldau.spark.errors import PipelineError
+from moldau.spark.offsets import Offsets
+from moldau.spark.options import OffsetsSpec, OnNoMatch, SourceOptions
+
+
+class Positions:
+    """What the brokers say about the partitions of one query."""
+
+    def __init__(self, cluster: Cluster, options: SourceOptions) -> None:
+        self._cluster = cluster
+        self._options = options
+        self._read_committed = options.client.fetch.read_committed
+
+    def partitions(self) -> list[TopicPartition]:
+        """The partitions that the query subscribes to, as they are now.
+
+        Raises:
+            ApiError: a topic does not exist.
+            PipelineError: a partition does not exist, or no topic matches the pattern.
+        """
+        subscription = self._options.subscription
+        if subscription.assigned:
+            wanted = list(subscription.assigned)
+            there = set(self._partitions_of({each.topic for each in wanted}))
+            for each in wanted:
+                if each not in there:
+                    raise PipelineError(f"option assign names {each}, which does not exist")
+            return wanted
+        if subscription.pattern is None:
+            return self._partitions_of(subscription.topics)
+        pattern = re.compile(subscription.pattern)
+        self._cluster.retrying(lambda: self._cluster.refresh(None))
+        names = [
+            name
+            for name in sorted(self._cluster.topics)
+            if pattern.fullmatch(name) and name not in INTERNAL_TOPICS
+        ]
+        return self._partitions_of(names)
+
+    def earliest(self, partitions: Iterable[TopicPartition]) -> Offsets:
+        return self._at(dict.fromkeys(partitions, EARLIEST))
+
+    def latest(self, partitions: Iterable[TopicPartition]) -> Offsets:
+        """Where readers end: at the first open transaction if only committed records are read."""
+        return self._at(dict.fromkeys(partitions, LATEST))
+
+    def starting(self, partitions: Collection[TopicPartition]) -> Offsets:
+        """The offsets that the options say to begin at."""
+        return self._resolve(self._options.starting, partitions, "starting")
+
+    def ending(self, partitions: Collection[TopicPartition]) -> Offsets:
+        """The offsets that the options say to end at."""
+        return self._resolve(self._options.ending, partitions, "ending")
+
+    def not_before(self, partitions: Iterable[TopicPartition], moment_ms: int) -> Offsets:
+        """The first record at or after a time; the end of the log if there is none."""
+        found = self._at(dict.fromkeys(partitions, moment_ms))
+        ends = self.latest([each for each, offset in found.items() if offset < 0])
+        return {**found, **ends}
+
+    def _resolve(
+        self, spec: OffsetsSpec, partitions: Collection[TopicPartition], which: str
+    ) -> Offsets:
+        if spec.everywhere is not None:
+            return self._at(dict.fromkeys(partitions, spec.everywhere))
+        if spec.offsets is not None:
+            self._check_all_named(f"{which}Offsets", spec.offsets, partitions)
+            return self._specific(spec.offsets, which)
+        if spec.timestamps_ms is not None:
+            option, moments = f"{which}OffsetsByTimestamp", dict(spec.timestamps_ms)
+            self._check_all_named(option, moments, partitions)
+        else:
+            assert spec.timestamp_ms is not None
+            option, moments = f"{which}Timestamp", dict.fromkeys(partitions, spec.timestamp_ms)
+        found = self._at(moments)
+        unmatched = [each for each, offset in found.items() if offset < 0]
+        if unmatched and which == "starting" and self._options.on_no_match is OnNoMatch.ERROR:
+            first = unmatched[0]
+            raise PipelineError(
+                f"option {option}: {first} has no record at or after {moments[first]}; with "
+                "startingOffsetsByTimestampStrategy=latest it is read from its end"
+            )
+        return {**found, **self.latest(unmatched)}
+
+    def _specific(self, offsets: Mapping[TopicPartition, int], which: str) -> Offsets:
+        """Offsets that are named, checked against what is there."""
+        earliest, latest = self.earliest(offsets), self.latest(offsets)
+        resolved: Offsets = {}
+        for partition, offset in offsets.items():
+            first, end = earliest[partition], latest[partition]
+            named = {EARLIEST: first, LATEST: end}.get(offset, offset)
+            if not first <= named <= end and self._options.fail_on_data_loss:
+                raise PipelineError(
+                    f"option {which}Offsets names offset {named} of {partition}, which has "
+                    f"{first} to {end}; with failOnDataLoss=false the nearest is taken"
+                )
+            resolved[partition] = min(max(named, first), end)
+        return resolved
+
+    def _check_all_named(
+        self, option: str, named: Collection[TopicPartition], there: Collection[TopicPartition]
+    ) -> None:
+        missing = sorted(set(there) - set(named))
+        unknown = sorted(set(named) - set(there))
+        if missing or unknown:
+            wrong = f"{missing[0]} is missing" if missing else f"{unknown[0]} is not read"
+            raise PipelineError(
+                f"option {option} must name every partition that is read, and no other: {wrong}"
+            )
+
+    def _partitions_of(self, topics: Iterable[str]) -> list[TopicPartition]:
+        wanted = sorted(topics)
+        if not wanted:
+            return []
+        self._cluster.retrying(lambda: self._cluster.refresh(wanted), wanted)
+        return [
+            TopicPartition(name, each.partition)
+            for name in wanted
+            for each in self._cluster.topics[name].partitions
+        ]
+
+    def _at(self, timestamps: Mapping[TopicPartition, int]) -> Offsets:
+        if not timestamps:
+            return {}
+        found = list_offsets(self._cluster, timestamps, read_committed=self._read_committed)
+        return {partition: found[partition].offset for partition in timestamps}

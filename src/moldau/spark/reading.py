@@ -1,0 +1,140 @@
+"""What a Spark task does: fetch its ranges, and hand them to Spark as Arrow batches.
+
+Runs in Spark's Python workers, which live on from one micro-batch to the next; so does the
+connection to the cluster.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+from pyspark.sql.datasource import InputPartition
+
+from moldau.client.cluster import Cluster
+from moldau.client.offsets import EARLIEST, list_offsets
+from moldau.client.range_reader import Fetched, RangeReader
+from moldau.client.visibility import visible_batches
+from moldau.errors import ApiError, ErrorCode
+from moldau.spark.arrow import OpenBatch, open_batch, to_arrow
+from moldau.spark.client_options import ClientOptions
+from moldau.spark.errors import PipelineError, pipeline_errors
+from moldau.spark.offsets import OffsetRange
+
+# One Arrow batch for each response, unless its records unpack to more than this.
+_ARROW_BATCH_BYTES: Final = 16 << 20
+_GONE: Final = (
+    ErrorCode.OFFSET_OUT_OF_RANGE,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.UNKNOWN_TOPIC_ID,
+)
+
+
+@dataclass
+class ReadTask(InputPartition):
+    """What one task reads, in this order."""
+
+    ranges: tuple[OffsetRange, ...]
+    # Batches that are wholly older need not be opened.
+    min_timestamp_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class HowToRead:
+    """What all tasks of a query have in common."""
+
+    client: ClientOptions
+    fail_on_data_loss: bool
+
+
+def read_task(task: ReadTask, how: HowToRead, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The records of a task with the columns of ``schema``.
+
+    Raises:
+        PipelineError: the cluster cannot be reached, a batch is damaged, or records are gone.
+    """
+    with pipeline_errors():
+        cluster = cluster_of(how.client)
+        for each in task.ranges:
+            for fetched in _fetch(cluster, each, how):
+                yield from _decode(fetched, each, task.min_timestamp_ms, how, schema)
+
+
+_clusters: dict[tuple[int, ClientOptions], Cluster] = {}
+
+
+def cluster_of(client: ClientOptions) -> Cluster:
+    """This process's connections to a cluster."""
+    # A forked process must not share the sockets of its parent.
+    key = (os.getpid(), client)
+    if key not in _clusters:
+        _clusters[key] = Cluster(
+            client.bootstrap, client_id=client.client_id, timeout_s=client.timeout_s
+        )
+    return _clusters[key]
+
+
+def _fetch(cluster: Cluster, wanted: OffsetRange, how: HowToRead) -> Iterator[Fetched]:
+    """The responses for a range; without what is gone, if that is allowed."""
+    reader = RangeReader(cluster, how.client.fetch)
+    position = wanted.start
+    while position < wanted.end:
+        try:
+            for fetched in reader.read(wanted.partition, position, wanted.end):
+                yield fetched
+                position = fetched.following
+            return
+        except ApiError as error:
+            if error.code not in _GONE:
+                raise
+            if how.fail_on_data_loss:
+                raise PipelineError(
+                    f"{error}; {wanted} was to be read. With failOnDataLoss=false the query goes "
+                    "on without what is gone"
+                ) from None
+            position = _first_left(cluster, wanted, position, error)
+
+
+def _first_left(cluster: Cluster, wanted: OffsetRange, position: int, error: ApiError) -> int:
+    """Where a range goes on that has lost its beginning; its end, if all is lost."""
+    print(f"moldau: {error}; the query goes on without it", file=sys.stderr)
+    if error.code is not ErrorCode.OFFSET_OUT_OF_RANGE:
+        return wanted.end
+    first = list_offsets(cluster, {wanted.partition: EARLIEST})[wanted.partition].offset
+    return first if first > position else wanted.end
+
+
+def _decode(
+    fetched: Fetched,
+    wanted: OffsetRange,
+    min_timestamp_ms: int | None,
+    how: HowToRead,
+    schema: pa.Schema,
+) -> Iterator[pa.RecordBatch]:
+    partition = wanted.partition
+    start = max(fetched.position, wanted.start)
+    opened: list[OpenBatch] = []
+    size_bytes = 0
+    visible = visible_batches(
+        fetched.data, fetched.batches, start, read_committed=how.client.fetch.read_committed
+    )
+    for position, header in visible:
+        if header.base_offset >= wanted.end:
+            break
+        if min_timestamp_ms is not None and header.max_timestamp < min_timestamp_ms:
+            continue
+        try:
+            batch = open_batch(fetched.batches, position, header, start, wanted.end)
+        except ApiError as error:
+            raise PipelineError(f"{partition} cannot be read: {error}") from None
+        if batch.rows == 0:
+            continue
+        opened.append(batch)
+        size_bytes += len(batch.records)
+        if size_bytes >= _ARROW_BATCH_BYTES:
+            yield to_arrow(partition, opened, schema)
+            opened, size_bytes = [], 0
+    if opened:
+        yield to_arrow(partition, opened, schema)

@@ -1,0 +1,109 @@
+"""``format("moldau")``: the data source that Spark finds by that name.
+
+Spark pickles this class and calls it in Python processes of its own: ``schema`` and planning in
+short ones, a stream's reader in one that lives as long as the query, ``read`` in the workers of
+the tasks. So nothing here may hold a connection when it is made.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    Filter,
+    InputPartition,
+)
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from moldau.spark.errors import PipelineError, pipeline_errors
+from moldau.spark.offsets import OffsetRange, ranges_between
+from moldau.spark.options import SourceOptions, parse_columns, parse_source_options
+from moldau.spark.positions import Positions
+from moldau.spark.pushdown import Bounds, push_filters
+from moldau.spark.reading import HowToRead, ReadTask, cluster_of, read_task
+from moldau.spark.schema import check_schema, source_schema
+from moldau.spark.stream_reader import MoldauStreamReader
+from moldau.spark.tasks import plan_tasks
+
+
+class MoldauDataSource(DataSource):
+    """Topics of Moldau or Apache Kafka as DataFrames."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "moldau"
+
+    def schema(self) -> StructType:
+        return source_schema(parse_columns(self.options))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        check_schema(schema)
+        return MoldauReader(parse_source_options(self.options, is_streaming=False), schema)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
+        check_schema(schema)
+        return MoldauStreamReader(parse_source_options(self.options, is_streaming=True), schema)
+
+
+class MoldauReader(DataSourceReader):
+    """A batch query: from the starting to the ending offsets as they are when it is planned."""
+
+    def __init__(self, options: SourceOptions, schema: StructType) -> None:
+        self._options = options
+        self._schema = schema
+        self._bounds = Bounds()
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802
+        self._bounds, left = push_filters(filters)
+        return left
+
+    def partitions(self) -> list[InputPartition]:
+        with pipeline_errors():
+            ranges = self._ranges()
+        tasks = plan_tasks(
+            ranges,
+            min_partitions=self._options.min_partitions,
+            max_records_per_partition=self._options.max_records_per_partition,
+        )
+        moment_ms = self._bounds.min_timestamp_ms
+        return [ReadTask(tuple(each), moment_ms) for each in tasks]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        # Spark makes a task of its own where there is nothing to read.
+        if not isinstance(partition, ReadTask):
+            return iter(())
+        how = HowToRead(self._options.client, self._options.fail_on_data_loss)
+        return read_task(partition, how, to_arrow_schema(self._schema, timezone="UTC"))
+
+    def _ranges(self) -> list[OffsetRange]:
+        positions = Positions(cluster_of(self._options.client), self._options)
+        # All of them: offsets that are named must be named for every partition.
+        wanted = positions.partitions()
+        starts = positions.starting(wanted)
+        ends = positions.ending(wanted)
+        left = [each for each in wanted if self._bounds.includes(each)]
+        ranges, gaps = ranges_between(
+            {each: starts[each] for each in left}, {each: ends[each] for each in left}
+        )
+        if gaps and self._is_named():
+            partition = gaps[0].partition
+            raise PipelineError(
+                f"{partition} would be read from {starts[partition]} to {ends[partition]}: "
+                "the starting offset must not lie behind the ending offset"
+            )
+        ranges = [self._bounds.cut(each) for each in ranges]
+        moment_ms = self._bounds.min_timestamp_ms
+        if moment_ms is not None and ranges:
+            first = positions.not_before([each.partition for each in ranges], moment_ms)
+            ranges = [
+                each._replace(start=min(max(each.start, first[each.partition]), each.end))
+                for each in ranges
+            ]
+        return ranges
+
+    def _is_named(self) -> bool:
+        """Whether both ends were named as offsets, so that their order is the user's doing."""
+        return None not in (self._options.starting.offsets, self._options.ending.offsets)

@@ -1,0 +1,162 @@
+"""A stream: what is new at each trigger, within the limits, and nothing twice.
+
+Lives on the driver, in a Python process of its own for as long as the query runs. Spark asks in
+turn how far the next batch may go (``latestOffset``), for its tasks (``partitions``), and says
+when it is done (``commit``).
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
+from pyspark.sql.types import StructType
+
+from moldau.spark.errors import PipelineError, pipeline_errors
+from moldau.spark.offsets import (
+    Gap,
+    Offsets,
+    StreamOffset,
+    advance,
+    clamp,
+    count_new,
+    decode_offset,
+    encode_offset,
+    limit_offsets,
+    ranges_between,
+)
+from moldau.spark.options import SourceOptions
+from moldau.spark.positions import Positions
+from moldau.spark.progress import GroupProgress
+from moldau.spark.reading import HowToRead, ReadTask, cluster_of, read_task
+from moldau.spark.tasks import plan_tasks
+
+
+class MoldauStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """A streaming query over the partitions that its options name, new ones included."""
+
+    def __init__(self, options: SourceOptions, schema: StructType) -> None:
+        self._options = options
+        self._schema = schema
+        self._positions: Positions | None = None
+        self._progress: GroupProgress | None = None
+        # With Trigger.AvailableNow: what was there when the query began.
+        self._target: Offsets | None = None
+        self._latest: Offsets | None = None
+        # The first batch never waits for more to come.
+        self._last_trigger_s: float | None = None
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
+        with pipeline_errors():
+            positions = self._ask()
+            return encode_offset(
+                StreamOffset(positions.starting(positions.partitions()), is_initial=True)
+            )
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        limit = self._options.max_offsets_per_trigger
+        return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        with pipeline_errors():
+            self._target = self._fetch_latest()
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+        position = decode_offset(start)
+        if not position.is_initial:
+            # Spark asks for more when it has done all before; it tells so only with the next
+            # batch, and after the last one not at all.
+            self._commit(position)
+        with pipeline_errors():
+            latest = self._fetch_latest()
+            self._latest = latest
+            if self._target is not None:
+                latest = clamp(latest, self._target)
+            begin = self._with_new_partitions(position.offsets, latest)
+        if self._is_too_little(count_new(begin, latest)):
+            return start
+        self._last_trigger_s = time.monotonic()
+        if isinstance(limit, ReadMaxRows):
+            latest = limit_offsets(begin, latest, limit.max_rows)
+        return encode_offset(advance(position, latest))
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802
+        return None if self._latest is None else encode_offset(StreamOffset(self._latest))
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        ended = decode_offset(end)
+        begin = decode_offset(start).offsets if ended.start is None else ended.start
+        with pipeline_errors():
+            ranges, gaps = ranges_between(
+                self._with_new_partitions(begin, ended.offsets), ended.offsets
+            )
+        self._report(gaps)
+        tasks = plan_tasks(
+            ranges,
+            min_partitions=self._options.min_partitions,
+            max_records_per_partition=self._options.max_records_per_partition,
+        )
+        return [ReadTask(tuple(each)) for each in tasks]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, ReadTask), partition
+        how = HowToRead(self._options.client, self._options.fail_on_data_loss)
+        return read_task(partition, how, to_arrow_schema(self._schema, timezone="UTC"))
+
+    def commit(self, end: dict[str, Any]) -> None:
+        self._commit(decode_offset(end))
+
+    def _commit(self, position: StreamOffset) -> None:
+        if self._options.group_id is None:
+            return
+        if self._progress is None:
+            cluster = cluster_of(self._options.client)
+            self._progress = GroupProgress(cluster, self._options.group_id)
+        self._progress.commit(position.offsets)
+
+    def _ask(self) -> Positions:
+        if self._positions is None:
+            self._positions = Positions(cluster_of(self._options.client), self._options)
+        return self._positions
+
+    def _fetch_latest(self) -> Offsets:
+        positions = self._ask()
+        return positions.latest(positions.partitions())
+
+    def _with_new_partitions(self, begin: Offsets, end: Offsets) -> Offsets:
+        """``begin``, with the first offsets of partitions that have come since."""
+        new = [partition for partition in end if partition not in begin]
+        if not new:
+            return begin
+        earliest = self._ask().earliest(new)
+        late = [(each, first) for each, first in sorted(earliest.items()) if first > 0]
+        self._report([Gap(each, f"it is new and begins at {first}, not 0") for each, first in late])
+        return {**begin, **earliest}
+
+    def _is_too_little(self, count: int) -> bool:
+        """Whether to wait for more, as minOffsetsPerTrigger and maxTriggerDelay say."""
+        least = self._options.min_offsets_per_trigger
+        # What AvailableNow found when it began is all there will be.
+        if least is None or count >= least or self._target is not None:
+            return False
+        if self._last_trigger_s is None:
+            return False
+        waited_ms = (time.monotonic() - self._last_trigger_s) * 1000
+        return waited_ms < self._options.max_trigger_delay_ms
+
+    def _report(self, gaps: Sequence[Gap]) -> None:
+        """Records are gone that the query has not read: stop, unless that was allowed."""
+        if gaps and self._options.fail_on_data_loss:
+            partition, reason = gaps[0]
+            raise PipelineError(
+                f"records of {partition} may be lost: {reason}. With failOnDataLoss=false the "
+                "query goes on with what is there"
+            )

@@ -1,0 +1,53 @@
+"""Out of a page of traces, the one line that matters."""
+
+import pytest
+
+from moldau.errors import ApiError, ErrorCode
+from moldau.spark.errors import PipelineError, one_line, pipeline_errors
+
+PLANNED = """[PYTHON_DATA_SOURCE_ERROR] Failed to generate Python data source read partitions: \
+moldau.spark.errors.PipelineError: topic nope does not exist
+ SQLSTATE: 38000"""
+
+STREAMED = """[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: Job aborted due \
+to stage failure: Task 0 in stage 3.0 failed 1 times: org.apache.spark.api.python.PythonException: \
+Traceback (most recent call last):
+  File "worker.py", line 1, in main
+    process()
+  File "reading.py", line 9, in read_task
+    raise PipelineError(message)
+moldau.spark.errors.PipelineError: orders-0 has no offset 3: it begins at 7 and ends at 9
+
+\tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handle(PythonRunner.scala:581)
+Driver stacktrace: SQLSTATE: XXKST"""
+
+USERS = """An exception was thrown from the Python worker:
+Traceback (most recent call last):
+  File "app.py", line 3, in shout
+    return value.upper() + 1
+TypeError: can only concatenate str (not "int") to str
+"""
+
+SPARKS = """[TABLE_OR_VIEW_NOT_FOUND] The table or view `x` cannot be found. SQLSTATE: 42P01;
+'UnresolvedRelation [x], [], false
+"""
+
+
+@pytest.mark.parametrize(
+    "text, line",
+    [
+        (PLANNED, "topic nope does not exist"),
+        (STREAMED, "orders-0 has no offset 3: it begins at 7 and ends at 9"),
+        (USERS, 'TypeError: can only concatenate str (not "int") to str'),
+        (SPARKS, "The table or view `x` cannot be found."),
+        ("\nsomething else\nand more", "something else"),
+        ("", "Exception"),
+    ],
+)
+def test_the_line_that_matters_is_found(text: str, line: str) -> None:
+    assert one_line(Exception(text)) == line
+
+
+def test_what_the_client_says_is_the_users_error() -> None:
+    with pytest.raises(PipelineError, match="topic x does not exist"), pipeline_errors():
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "topic x does not exist")

@@ -1,0 +1,40 @@
+"""What a session is set to."""
+
+import pytest
+
+from moldau.spark.session import FILTER_PUSHDOWN, settings
+
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+
+
+def test_the_users_settings_go_before_ours() -> None:
+    ours = settings("local[2]", {})
+    assert ours[FILTER_PUSHDOWN] == "true"
+    assert ours["spark.sql.shuffle.partitions"] == "2"
+    given = {"spark.sql.shuffle.partitions": "7", "spark.some.other": "x"}
+    chosen = settings("local[2]", given)
+    assert given.items() <= chosen.items()
+
+
+@pytest.mark.parametrize("master, cores", [("local", "1"), ("local[3]", "3"), ("local[4,2]", "4")])
+def test_a_shuffle_has_as_many_parts_as_tasks_run_at_once(master: str, cores: str) -> None:
+    assert settings(master, {})["spark.sql.shuffle.partitions"] == cores
+
+
+def test_a_cluster_keeps_its_own_network_and_shuffles() -> None:
+    chosen = settings("spark://somewhere:7077", {})
+    assert "spark.driver.host" not in chosen
+    assert "spark.sql.shuffle.partitions" not in chosen
+
+
+def test_a_short_job_starts_quickly_and_a_long_one_runs_at_full_speed() -> None:
+    given = {JAVA_OPTIONS: "-Xmx1g"}
+    assert "-XX:+UseSerialGC -Xmx1g" in settings("local", given)[JAVA_OPTIONS]
+    assert settings("local", given, is_short=False)[JAVA_OPTIONS] == "-Xmx1g"
+    assert JAVA_OPTIONS not in settings("local", {}, is_short=False)
+
+
+def test_traces_are_shown_only_to_who_wants_them() -> None:
+    hidden = "spark.sql.execution.pyspark.udf.hideTraceback.enabled"
+    assert settings("local", {})[hidden] == "true"
+    assert settings("local", {}, debug=True)[hidden] == "false"
