@@ -176,6 +176,7 @@ def group_rows(bench: Workbench) -> list[Row]:
         stable_row(bench, "classic", 10),
         stable_row(bench, "consumer", 10),
         stable_row(bench, "classic", 100),
+        stable_row(bench, "consumer", 100),
         killed_row(bench),
         added_row(bench),
     ]

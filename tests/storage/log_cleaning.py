@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, cast
 
 from moldau.clock import ManualClock
@@ -10,6 +11,7 @@ from moldau.config.topic import LogConfig
 from moldau.record.compression import Codec
 from moldau.record.header import BatchHeader, iter_headers
 from moldau.record.records import BatchBuilder, Record, decode_records
+from moldau.storage.batch_scan import iter_batches, iter_valid_batches
 from moldau.storage.disk import Disk
 from moldau.storage.log_cleaner import LogCleaner
 from moldau.storage.partition_log import PartitionLog
@@ -183,3 +185,35 @@ def last_values(log: PartitionLog) -> dict[bytes | None, bytes]:
         else:
             values[record.key] = record.value
     return values
+
+
+def fill(log: PartitionLog, rounds: int = 5, keys: int = 4) -> None:
+    """Write every key again and again, a batch for each, and begin a new segment."""
+    for round_ in range(rounds):
+        for key in range(keys):
+            write(log, (b"key-%d" % key, b"value-%d-%d" % (round_, key)))
+    roll(log)
+
+
+def offsets_of(log: PartitionLog) -> list[int]:
+    return [record.offset for record in records_of(log)]
+
+
+def check_segments(log: PartitionLog) -> None:
+    """Every batch is good, and every index entry points to the batch it should."""
+    end = 0
+    for segment in log.segments:
+        assert segment.base_offset >= end
+        positions: dict[int, int] = {}
+        for position, header, _, _ in iter_valid_batches(
+            segment.log, 0, segment.size, segment.base_offset
+        ):
+            positions[position] = header.last_offset
+            end = header.next_offset
+        for slot in range(segment.offset_index.entries):
+            offset, position = segment.offset_index.entry(slot)
+            assert positions[position] == offset
+        entries = [segment.time_index.entry(slot) for slot in range(segment.time_index.entries)]
+        assert all(one < other for one, other in pairwise(entries))
+        stamps = [header.max_timestamp for _, header in iter_batches(segment.log, 0, segment.size)]
+        assert segment.max_timestamp == max(stamps, default=-1)

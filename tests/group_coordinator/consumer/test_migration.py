@@ -502,3 +502,22 @@ def test_what_a_member_claims_to_read_in_a_rebalance_is_not_given_to_a_new_consu
     follower.join()
     new.beat()
     assert new.has == "foo:3"
+
+
+def test_a_group_that_turns_classic_amid_a_reconciliation_rebalances() -> None:
+    """The classic member has not heard yet of its new share, and now it never would."""
+    cluster = Cluster()
+    cluster.create_topic("foo", 2)
+    classic = ClassicConsumer(cluster)
+    new = Consumer(cluster, "new", instance_id="i").join()
+    new.beat()
+    classic.join()
+    new.beat()
+    new.beat()
+    classic.join()
+    assert (classic.owned, new.has, cluster.state) == ({"foo": [1]}, "foo:0", "Stable")
+    cluster.add_partitions("foo", 1)
+    new.beat()
+    assert cluster.state == "Reconciling"
+    ClassicConsumer(cluster, instance_id="i").send_join()
+    assert cluster.shard._classic.groups[GROUP].state is ClassicState.PREPARING_REBALANCE

@@ -131,9 +131,18 @@ class ClassicProtocolMembers:
         made: list[CoordinatorRecord],
         now_ms: int,
     ) -> ConsumerGroupMember:
-        """The last member of the new protocol came back as a classic one."""
+        """The last member of the new protocol came back as a classic one.
+
+        The others need not notice if they have what they are meant to have. Who is still on
+        its way there would never arrive: a classic group moves by rebalancing only. (Kafka
+        4.3.1 looks at the assignment's epoch alone.)
+        """
         image = self._upkeep.image
-        needs_rebalance = group.assignment_epoch < update.group_epoch
+        needs_rebalance = group.assignment_epoch < update.group_epoch or not all(
+            other.is_reconciled_to(group.assignment_epoch)
+            for other in group.members.values()
+            if other.uses_classic_protocol
+        )
         if not needs_rebalance:
             owned = owned_partitions(subscription, image)
             target = group.target(member)

@@ -160,7 +160,7 @@ class Upkeep:
         if existing is None:
             return group.members.get(member_id, ConsumerGroupMember(member_id))
         if not is_classic and not existing.uses_classic_protocol:
-            check_instance_is_released(existing, member_id)
+            check_instance_is_released(existing, instance_id, member_id)
         member = existing._replace(member_id=member_id, member_epoch=0, previous_member_epoch=0)
         group_id = group.group_id
         made += records.removed_member(group_id, existing.member_id)

@@ -98,11 +98,13 @@ def _has_only(member: ConsumerGroupMember, owned: Owned) -> bool:
     return True
 
 
-def check_instance_is_released(member: ConsumerGroupMember, member_id: str) -> None:
+def check_instance_is_released(
+    member: ConsumerGroupMember, instance_id: str, member_id: str
+) -> None:
     """Raises ApiError UNRELEASED_INSTANCE_ID unless the member before has left for a while."""
     if member.member_epoch != LEAVE_GROUP_STATIC_EPOCH:
         message = (
-            f"Static member {member_id} with instance id {member.instance_id} cannot join the "
+            f"Static member {member_id} with instance id {instance_id} cannot join the "
             f"group because the instance id is owned by {member.member_id} member."
         )
         raise ApiError(ErrorCode.UNRELEASED_INSTANCE_ID, message)
