@@ -74,6 +74,7 @@ def reopened(
     log_start_offset: int = 0,
     clock: ManualClock | None = None,
     directory: str = DIRECTORY,
+    was_cleaned: bool = False,
 ) -> PartitionLog:
     """The log that is on ``disk``, as the next start of the broker opens it."""
     return open_log(
@@ -84,6 +85,7 @@ def reopened(
         clean_shutdown=clean,
         recovery_point=recovery_point,
         log_start_offset=log_start_offset,
+        was_cleaned=was_cleaned,
     )
 
 

@@ -189,6 +189,18 @@ def test_a_copy_goes_on_behind_what_was_compacted_away() -> None:
     assert (copy.future.log_end_offset, copy.future.segments.active.base_offset) == (5, 5)
 
 
+def test_a_copy_does_not_end_at_a_segment_that_was_compacted_to_nothing() -> None:
+    _, source, copy = pair()
+    append(source, b"a")
+    for offset in (5, 8):
+        source.roll_for(0, offset)
+        source.log_end_offset = offset
+    append(source, b"b")
+    finish(copy)
+    assert [offset for offset, _ in read_all(copy.future)] == [0, 8]
+    assert_same(copy)
+
+
 def test_a_copy_finds_its_place_again_when_segments_were_replaced() -> None:
     _, source, copy = pair()
     for number in range(30):

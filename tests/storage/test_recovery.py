@@ -193,11 +193,13 @@ def test_a_missing_end_of_a_segment_is_a_gap_that_nothing_may_follow() -> None:
     assert append(again, b"next") == 1
 
 
-def test_gaps_are_normal_in_compacted_logs() -> None:
+@pytest.mark.parametrize("policy", ["compact", "delete"])
+def test_gaps_are_normal_in_logs_that_are_or_were_compacted(policy: str) -> None:
     disk = SimulatedDisk()
     log = written(disk)
     disk.open(path(0)).truncate(len(data_of(log.read(0, 1 << 20, max_offset=1))))
-    again = reopened(disk, replace(CONFIG, cleanup_policy=("compact",)))
+    config = replace(CONFIG, cleanup_policy=(policy,))
+    again = reopened(disk, config, was_cleaned=policy == "delete")
     assert again.log_end_offset == 12
     assert [offset for offset, _ in read_all(again)] == [0, *range(log.segments[1].base_offset, 12)]
     # A read of an offset that is gone begins at the next one there is.

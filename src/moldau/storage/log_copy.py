@@ -114,7 +114,7 @@ class LogCopy:
             is_behind = future.log_start_offset < source.log_start_offset
             return Slice(source) if is_behind else None
         segment = self._segment
-        if segment is None or self._offset != offset or not self._is_still_there(segment):
+        if segment is None or not self._is_at(segment, offset):
             found = self._locate(offset)
             if found is None:
                 # What lay between was compacted away: the log goes on, and is empty from here.
@@ -123,13 +123,6 @@ class LogCopy:
             if restart_at is not None:
                 # The log may start in the middle of a batch.
                 restart_at = min(restart_at, first_offset)
-        elif self._position == segment.size:
-            following = source.segments.after(segment)
-            assert following is not None, f"{segment} has no batch of offset {offset}"
-            segment = self._segment = following
-            self._position = 0
-            if segment.size == 0:
-                return Slice(source, skip_to=source.log_end_offset)
         size = min(SLICE_BYTES, segment.size - self._position)
         remaining = segment.size - self._position
         later = source.segments.after(segment)
@@ -143,10 +136,12 @@ class LogCopy:
             restart_at=restart_at,
         )
 
-    def _is_still_there(self, segment: Segment) -> bool:
+    def _is_at(self, segment: Segment, offset: int) -> bool:
+        """Whether the batch at ``offset`` is known to lie at the remembered position."""
         segments = self.source.segments
         index = segments.floor_index(segment.base_offset)
-        return index >= 0 and segments[index] is segment and self._position <= segment.size
+        is_there = index >= 0 and segments[index] is segment
+        return is_there and self._offset == offset and self._position < segment.size
 
     def _locate(self, offset: int) -> tuple[Segment, int] | None:
         """The segment with the first batch that ends at or after ``offset``, and its offset."""

@@ -85,6 +85,7 @@ def load_directory(
 
     def load_one(path: str, topic_partition: TopicPartition) -> PartitionLog:
         recovery_point = checkpoints.recovery_points.get(topic_partition, 0)
+        clean_to = checkpoints.cleaner_offsets.get(topic_partition, -1)
         log = open_log(
             context,
             path,
@@ -93,9 +94,10 @@ def load_directory(
             clean_shutdown=loaded.was_clean,
             recovery_point=recovery_point,
             log_start_offset=checkpoints.start_offsets.get(topic_partition, 0),
+            was_cleaned=clean_to >= 0,
         )
         log.update_high_watermark(checkpoints.high_watermarks.get(topic_partition, 0))
-        log.cleaner_checkpoint = checkpoints.cleaner_offsets.get(topic_partition, -1)
+        log.cleaner_checkpoint = clean_to
         was_recovered = not loaded.was_clean and log.log_end_offset > recovery_point
         progress.one_more(was_recovered=was_recovered)
         return log

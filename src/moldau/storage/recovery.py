@@ -62,16 +62,26 @@ def open_log(
     clean_shutdown: bool,
     recovery_point: int = 0,
     log_start_offset: int = 0,
+    was_cleaned: bool = False,
 ) -> PartitionLog:
     """The log in ``directory``, which is created if it is missing.
 
     ``recovery_point`` and ``log_start_offset`` are what the checkpoints say; zero is
-    always right, if slow.
+    always right, if slow. ``was_cleaned`` says that it was compacted once, whatever its
+    policy is now.
 
     Raises:
         OSError: the disk fails.
     """
-    loader = _Loader(context, directory, topic_partition, config, recovery_point, log_start_offset)
+    loader = _Loader(
+        context,
+        directory,
+        topic_partition,
+        config,
+        recovery_point,
+        log_start_offset,
+        may_have_gaps=was_cleaned or config.is_compacted,
+    )
     return loader.load(clean_shutdown)
 
 
@@ -86,6 +96,8 @@ class _Loader:
         config: LogConfig,
         recovery_point: int,
         log_start_offset: int,
+        *,
+        may_have_gaps: bool,
     ) -> None:
         self.context = context
         self.disk: Disk = context.disk
@@ -94,6 +106,7 @@ class _Loader:
         self.config = config
         self.recovery_point = recovery_point
         self.log_start_offset = log_start_offset
+        self.may_have_gaps = may_have_gaps
         self.now_ms = context.clock.now_ms()
         self.segments: list[Segment] = []
         self.names = dict.fromkeys(
@@ -228,7 +241,7 @@ class _Loader:
     def _is_gap(self, expected: int, base_offset: int) -> bool:
         # The cleaner leaves gaps. Elsewhere a segment goes on where the last one ended,
         # unless what was at its end never reached the device.
-        return base_offset > expected and not self.config.is_compacted
+        return base_offset > expected and not self.may_have_gaps
 
     def _recover(self, segment: Segment, number: int, flushed_to: int = 0) -> int:
         """Recover one segment, below ``flushed_to`` by headers; returns how many bytes were cut."""
