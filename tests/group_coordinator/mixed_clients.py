@@ -195,6 +195,11 @@ class ClassicClient:
     # --- living
 
     @property
+    def is_leader(self) -> bool:
+        """Whether it was told so: then it looks out for new partitions."""
+        return self._planned_for is not None
+
+    @property
     def _partition_count(self) -> int:
         return len(self.cluster.image.topics_by_name[TOPIC].partitions)
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 import pytest
 
 from moldau.errors import ErrorCode
+from moldau.group_coordinator.classic_group import ClassicState
 from moldau.group_coordinator.outcome import GroupRequestContext
 from moldau.protocol.messages.delete_groups import DeleteGroupsResponse
 from moldau.protocol.messages.offset_fetch import (
@@ -79,7 +80,7 @@ class MixedGroup:
             self.the_broker_changes()
         elif chance < 0.97:
             self.an_administrator_resets_or_deletes()
-        elif chance < 0.98 and self.partition_count < 8:
+        elif chance < 0.98 and self.partition_count < 8 and self.is_watched:
             self.cluster.add_partitions(TOPIC, 1)
         self.check()
 
@@ -182,6 +183,18 @@ class MixedGroup:
     @property
     def partition_count(self) -> int:
         return len(self.cluster.image.topics_by_name[TOPIC].partitions)
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether somebody will notice new partitions.
+
+        In a classic group that is the leader's task. A group that has turned classic without a
+        rebalance has told nobody that it leads: as in Kafka, new partitions wait for the next one.
+        """
+        classic = self.cluster.shard._classic.groups.get(GROUP)
+        if classic is None or classic.state is not ClassicState.STABLE:
+            return True
+        return any(isinstance(each, ClassicClient) and each.is_leader for each in self.clients)
 
     @property
     def state(self) -> str:

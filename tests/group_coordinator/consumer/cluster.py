@@ -216,7 +216,11 @@ class Consumer:
     def subscribe(self, topics: Sequence[str] | None = None, regex: str | None = None) -> None:
         self.topics = topics
         self.regex = regex
-        self._send(self._heartbeat(subscribed_topic_names=topics, subscribed_topic_regex=regex))
+        self._send(
+            self._complete(
+                self._heartbeat(subscribed_topic_names=topics, subscribed_topic_regex=regex)
+            )
+        )
 
     def beat(self) -> None:
         """Take up and give up what it was told, and say so."""
@@ -224,13 +228,15 @@ class Consumer:
         self.beat_as_is()
 
     def beat_as_is(self) -> None:
-        request = self._heartbeat()
+        self._send(self._complete(self._heartbeat()))
+
+    def _complete(self, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupHeartbeatRequest:
         if self.must_tell_all:
             request.rebalance_timeout_ms = 30_000
             request.subscribed_topic_names = list(self.topics or ())
             request.subscribed_topic_regex = self.regex or ""
             self.must_tell_all = False
-        self._send(request)
+        return request
 
     def beat_in_silence(self) -> None:
         """What a member sends that has nothing new to say."""
