@@ -8,6 +8,7 @@ right: it must pass on Apache Kafka before it may judge Moldau.
 import os
 import shutil
 import subprocess
+import sys
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -32,10 +33,31 @@ JOIN_GROUP = 11
 _ran: dict[str, str] = {}
 
 
+_STATUS = pytest.StashKey[int]()
+
+
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.compat)
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    session.config.stash[_STATUS] = int(exitstatus)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End here, with the verdict of the tests.
+
+    Native clients live in this process, and one of them (librdkafka with an OpenSSL of its own)
+    now and then crashes in its exit handlers, long after the last test.
+    """
+    status = config.stash.get(_STATUS, None)
+    if _ran and status is not None:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

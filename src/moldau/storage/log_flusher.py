@@ -12,6 +12,8 @@ Rules this module keeps:
 * A flush may run in another thread while the log is appended to, rolled or truncated.
   It works on the segments it was given at its start and moves the recovery point only
   if nothing was cut off meanwhile, under a lock.
+* The log's directory may get another name while a flush works in it. What is not found
+  then is looked for again under the new name, and only what is missing there is an error.
 """
 
 import threading
@@ -24,6 +26,8 @@ from moldau.storage.segment_list import SegmentList
 # Held for the few instructions that move a recovery point; shared, because a lock for
 # every partition would cost memory and save nothing.
 _lock = threading.Lock()
+# Held while a log's directory gets another name and its parts learn it: a few instructions.
+RENAMING = threading.RLock()
 
 
 class FlushJob:
@@ -49,6 +53,7 @@ class LogFlusher:
         "_is_name_durable",
         "_is_renamed",
         "_leader_epochs",
+        "_moves",
         "_segments",
         "directory",
         "last_flush_ms",
@@ -69,6 +74,7 @@ class LogFlusher:
         self._cuts = 0
         self._is_name_durable = False
         self._is_renamed = False
+        self._moves = 0
         self.directory = directory
         self.recovery_point = recovery_point
         self.last_flush_ms = context.clock.now_ms()
@@ -82,7 +88,8 @@ class LogFlusher:
         self._leader_epochs.flush()
         bound = end_offset + 1 if with_last else end_offset
         segments = self._segments.overlapping(self.recovery_point, bound)
-        return FlushJob(segments, end_offset, snapshot, self._cuts)
+        name = None if snapshot is None else snapshot.rpartition("/")[2]
+        return FlushJob(segments, end_offset, name, self._cuts)
 
     def is_outdated(self, job: FlushJob) -> bool:
         """Whether the log was cut since: files of the job may be gone, and rightly so."""
@@ -90,9 +97,24 @@ class LogFlusher:
 
     def run(self, job: FlushJob) -> None:
         """Do it, in whichever thread. Raises OSError."""
+        while True:
+            moves = self._settled_moves()
+            try:
+                self._run(job)
+                return
+            except FileNotFoundError:
+                if self._settled_moves() == moves:
+                    raise
+
+    def _settled_moves(self) -> int:
+        """How often the directory was renamed; a rename under way is waited for."""
+        with RENAMING:
+            return self._moves
+
+    def _run(self, job: FlushJob) -> None:
         disk = self._context.disk
-        if job.snapshot is not None and disk.exists(job.snapshot):
-            disk.open(job.snapshot).fsync()
+        if job.snapshot is not None:
+            self._flush_snapshot(job.snapshot)
         for segment in job.segments:
             try:
                 self._flush_segment(segment)
@@ -114,11 +136,24 @@ class LogFlusher:
                 self.recovery_point = max(self.recovery_point, job.end_offset)
                 self.last_flush_ms = now_ms
 
+    def _flush_snapshot(self, name: str) -> None:
+        moves = self._settled_moves()
+        try:
+            self._context.disk.open(f"{self.directory}/{name}").fsync()
+        except FileNotFoundError:
+            # Without a rename it is gone for good: with its segment, by retention.
+            if self._settled_moves() != moves:
+                raise
+
     def _flush_segment(self, segment: Segment) -> None:
         if segment is self._segments.active:
             segment.flush_log()
         else:
             segment.flush()
+
+    def begin_move(self) -> None:
+        """The directory is about to be renamed. The caller holds ``RENAMING`` until all know it."""
+        self._moves += 1
 
     def moved(self, directory: str) -> None:
         """The log lies in ``directory`` now; what is flushed from now on must be found there."""

@@ -33,7 +33,7 @@ from moldau.storage.leader_epochs import LeaderEpochCache
 from moldau.storage.leftovers import CLEANED_SUFFIX, SWAP_SUFFIX
 from moldau.storage.log_context import LogContext
 from moldau.storage.log_failure import storage_error
-from moldau.storage.log_flusher import FlushJob, LogFlusher
+from moldau.storage.log_flusher import RENAMING, FlushJob, LogFlusher
 from moldau.storage.log_reader import LogReader
 from moldau.storage.log_results import FetchData, LogAppendInfo, TimestampOffset
 from moldau.storage.log_retention import delete_old_segments, roll_if_overdue
@@ -657,17 +657,19 @@ class PartitionLog:
     def rename_directory(self, directory: str) -> None:
         """Move the log's directory on the same disk, files open or not."""
         self._stop_cleaning()
-        try:
-            self._context.disk.rename(self.directory, directory)
-        except OSError as error:
-            raise self.storage_error(error, f"renaming to {directory}:") from error
-        self.directory = directory
-        for segment in self.segments:
-            segment.moved(directory)
-        self.producers.moved(directory)
-        self.leader_epochs.moved(f"{directory}/{LEADER_EPOCH_CHECKPOINT}")
-        self._flusher.moved(directory)
-        self._deleted.moved(directory)
+        with RENAMING:
+            self._flusher.begin_move()
+            try:
+                self._context.disk.rename(self.directory, directory)
+            except OSError as error:
+                raise self.storage_error(error, f"renaming to {directory}:") from error
+            self.directory = directory
+            for segment in self.segments:
+                segment.moved(directory)
+            self.producers.moved(directory)
+            self.leader_epochs.moved(f"{directory}/{LEADER_EPOCH_CHECKPOINT}")
+            self._flusher.moved(directory)
+            self._deleted.moved(directory)
 
     @property
     def log_dir(self) -> str:

@@ -1,0 +1,80 @@
+"""A flush in another thread, while the log gets another name."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from moldau.config.topic import LogConfig
+from moldau.storage.simulated_disk import SimulatedDisk, SimulatedFile
+from tests.storage.log_making import DIRECTORY, append, batch, new_log, read_all
+
+RENAMED = "/data/orders-0.00ff-future"
+
+
+class Later:
+    """An executor whose work waits until the test wants it done."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Callable[[], object]] = []
+
+    def submit(self, fn: Callable[..., object], /, *arguments: Any) -> object:
+        self.waiting.append(lambda: fn(*arguments))
+        return None
+
+
+class RestlessDisk(SimulatedDisk):
+    """Something happens just before the n-th time that a file or directory is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.countdown = -1
+        self.happens: Callable[[], object] = lambda: None
+
+    def _tick(self) -> None:
+        self.countdown -= 1
+        if self.countdown == 0:
+            self.happens()
+
+    def open(self, path: str, create: bool = False) -> SimulatedFile:
+        self._tick()
+        return super().open(path, create)
+
+    def sync_dir(self, path: str) -> None:
+        self._tick()
+        super().sync_dir(path)
+
+
+@pytest.mark.parametrize("moment", range(1, 8))
+def test_a_log_that_is_renamed_amid_its_flush_is_flushed_under_its_new_name(moment: int) -> None:
+    disk = RestlessDisk()
+    executor = Later()
+    log = new_log(disk, LogConfig(segment_bytes=300), executor=executor)
+    for number in range(4):
+        log.append_as_leader(batch(b"x" * 100, producer_id=1, sequence=number), 3, log.now_ms())
+    assert len(executor.waiting) >= 1
+    disk.happens = lambda: log.rename_directory(RENAMED)
+    disk.countdown = moment
+    for work in executor.waiting:
+        work()
+    if disk.countdown > 0:
+        log.rename_directory(RENAMED)
+    assert log.recovery_point == log.segments.active.base_offset > 0
+    assert disk.exists(f"{RENAMED}/{log.recovery_point:020d}.snapshot")
+    assert not disk.exists(DIRECTORY)
+    assert append(log, b"next") == 4
+    assert len(read_all(log)) == 5
+
+
+def test_a_snapshot_that_retention_took_holds_up_no_flush() -> None:
+    disk = SimulatedDisk()
+    executor = Later()
+    log = new_log(disk, LogConfig(segment_bytes=300), executor=executor)
+    for number in range(4):
+        log.append_as_leader(batch(b"x" * 100, producer_id=1, sequence=number), 3, log.now_ms())
+    for name in disk.list_dir(DIRECTORY):
+        if name.endswith(".snapshot"):
+            disk.remove(f"{DIRECTORY}/{name}")
+    for work in executor.waiting:
+        work()
+    assert log.recovery_point == log.segments.active.base_offset > 0
