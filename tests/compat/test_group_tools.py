@@ -12,9 +12,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tools.brokers import Broker
+from tools.brokers import ApacheKafkaBroker, Broker
 
-from tests.compat.clients.members import Kind, Member, MemberFactory, wait_for, wait_until_shared
+from tests.compat.clients.members import (
+    BROKER_SETTINGS,
+    Kind,
+    Member,
+    MemberFactory,
+    wait_for,
+    wait_until_shared,
+)
 from tests.compat.clients.programs import UnavailableError, build_java
 from tests.compat.group_reading import GroupTopic
 from tests.compat.java_tools import Output, Toolbox
@@ -126,22 +133,35 @@ class Both:
 
 
 @pytest.fixture(scope="module")
-def quiet(group_reference: Broker, group_broker: Broker, toolbox: Toolbox) -> Both:
+def brokers(
+    broker_kind: type[Broker], toolbox: Toolbox, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Broker, Broker]]:
+    """Apache Kafka and the broker under test, where nobody else keeps groups.
+
+    A tool that shows all groups fails as a whole where one of them has read a topic that is gone.
+    """
+    folder = tmp_path_factory.mktemp("group-tools")
+    with (
+        ApacheKafkaBroker(folder / "theirs", BROKER_SETTINGS) as theirs,
+        broker_kind(folder / "ours", BROKER_SETTINGS) as ours,
+    ):
+        yield theirs, ours
+
+
+@pytest.fixture(scope="module")
+def quiet(brokers: tuple[Broker, Broker], toolbox: Toolbox) -> Both:
     """Brokers on which nobody is reading."""
     suffix = uuid.uuid4().hex[:6]
-    return Both(*(Side(broker, toolbox, suffix) for broker in (group_reference, group_broker)))
+    return Both(*(Side(broker, toolbox, suffix) for broker in brokers))
 
 
 @pytest.fixture(scope="module")
 def busy(
-    group_reference: Broker,
-    group_broker: Broker,
-    toolbox: Toolbox,
-    member_factory: MemberFactory,
+    brokers: tuple[Broker, Broker], toolbox: Toolbox, member_factory: MemberFactory
 ) -> Iterator[Both]:
     """Brokers with groups in use; the members go on for as long as the module's tests."""
     suffix = uuid.uuid4().hex[:6]
-    sides = [Side(broker, toolbox, suffix) for broker in (group_reference, group_broker)]
+    sides = [Side(broker, toolbox, suffix) for broker in brokers]
     members = MemberFactory(member_factory.build_dir)
     with ThreadPoolExecutor() as pool:
         list(pool.map(lambda side: side.start_members(members), sides))
