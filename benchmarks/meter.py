@@ -1,7 +1,6 @@
-"""What a broker and its client cost while they work: CPU seconds, resident memory."""
+"""What a broker costs while it works: CPU seconds, resident memory."""
 
 import os
-import resource
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,18 +27,6 @@ def usage(pid: int) -> Usage:
         resident = [line for line in status.splitlines() if line.startswith("VmRSS")]
         rss += sum(int(line.split()[1]) * 1024 / MB for line in resident)
     return Usage(cpu, rss)
-
-
-def client_cpu_s() -> float:
-    """CPU seconds of this process and of the client programs that it started and that ended.
-
-    The brokers are not among them: a child counts from its end on.
-    """
-    found = 0.0
-    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
-        used = resource.getrusage(who)
-        found += used.ru_utime + used.ru_stime
-    return found
 
 
 def _stat(pid: int) -> list[str]:

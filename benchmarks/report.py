@@ -11,7 +11,7 @@ UNITS = {
     "mb_s": "MB/s",
     "krec_s": "k records/s",
     "cpu_s_per_gb": "CPU s/GB",
-    "client_cpu": "client CPU %",
+    "broker_cpu": "broker CPU %",
     "requests_s": "requests/s",
     "p50_ms": "p50 ms",
     "p99_ms": "p99 ms",

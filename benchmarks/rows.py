@@ -22,7 +22,7 @@ from benchmarks.clients import (
     raw_produce,
     record_batch,
 )
-from benchmarks.meter import GB, MB, client_cpu_s, usage
+from benchmarks.meter import GB, MB, usage
 
 Figures = dict[str, float]
 
@@ -111,19 +111,18 @@ class Workbench:
             raw_latency(broker.port, topic, 1000, 2000.0, acks=-1)
 
     def measured(self, broker: Broker, size_bytes: float, work: Callable[[], float]) -> Figures:
-        """Run ``work``, which gives its seconds; rate, the broker's CPU for it, the client's.
+        """Run ``work``, which gives its seconds: rate, and what the broker spent on it.
 
-        A client that uses all of a core (100 %) is what limits the rate, not the broker.
+        A broker that used a part of one core only (100 %) was not what limited the rate.
         """
-        before, client_before = usage(broker.pid), client_cpu_s()
-        began = time.monotonic()
+        before = usage(broker.pid)
         seconds = work()
-        wall_s = time.monotonic() - began
-        after, client_after = usage(broker.pid), client_cpu_s()
+        after = usage(broker.pid)
+        cpu_s = after.cpu_s - before.cpu_s
         return {
             "mb_s": size_bytes / MB / seconds,
-            "cpu_s_per_gb": (after.cpu_s - before.cpu_s) / (size_bytes / GB),
-            "client_cpu": 100 * (client_after - client_before) / wall_s,
+            "cpu_s_per_gb": cpu_s / (size_bytes / GB),
+            "broker_cpu": 100 * cpu_s / seconds,
             "rss_mb": after.rss_mb,
         }
 
@@ -196,8 +195,6 @@ def raw_row(bench: Workbench, batch_bytes: int) -> Row:
 
 
 def throughput(produced: Figures, consumed: Figures, size: int) -> Figures:
-    # A producer's rate depends on its client in ways that the share of a core does not show.
-    del produced["client_cpu"]
     for figures in (produced, consumed):
         figures["krec_s"] = figures["mb_s"] * MB / size / 1000
     return prefixed("produce", produced) | prefixed("consume", consumed)
