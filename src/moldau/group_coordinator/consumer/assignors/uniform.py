@@ -5,6 +5,10 @@ Balance comes first (counts differ by one at most), then stickiness (no partitio
 balance does not move), then racks: among partitions that are equal so far a member is given
 those with a replica in its own rack (KIP-881's idea; Kafka's assignor does not look at
 racks yet).
+
+Without racks the steps are Kafka's: members keep what they had, lowest numbers first, up to
+their quota; whoever has room is given first what nobody had, then what others gave up. Only
+the order of members and topics is our own, by id, where Kafka's is that of a hash table.
 """
 
 from moldau.group_coordinator.consumer.assignors.spec import (
@@ -32,14 +36,11 @@ class _Homogeneous:
             for topic_id in self._members[0].topic_ids
         }
         self._kept: dict[str, dict[bytes, list[int]]] = {}
+        self._given_up: dict[tuple[bytes, int], None] = {}
 
     def assign(self) -> GroupAssignment:
         unfilled = self._keep()
-        rest = [
-            (topic_id, partition)
-            for topic_id, partitions in self._free.items()
-            for partition in partitions
-        ]
+        rest = self._to_give()
         if self._spec.racks is not None:
             rest = self._give_near(unfilled, rest)
         begin = 0
@@ -68,8 +69,8 @@ class _Homogeneous:
             kept: dict[bytes, list[int]] = {}
             for topic_id, partition in self._candidates(member):
                 if room == 0:
-                    break
-                if self._free[topic_id].pop(partition, True) is None:
+                    self._given_up[topic_id, partition] = None
+                elif self._free[topic_id].pop(partition, True) is None:
                     kept.setdefault(topic_id, []).append(partition)
                     room -= 1
             # Who has no use for the extra partition leaves it to a later one that may have
@@ -82,6 +83,18 @@ class _Homogeneous:
                 unfilled.append((member, room))
             self._kept[member.member_id] = kept
         return unfilled
+
+    def _to_give(self) -> list[tuple[bytes, int]]:
+        """What nobody had, by topic and number; then what was given up, in that order."""
+        given_up = self._given_up
+        unowned = [
+            (topic_id, partition)
+            for topic_id, partitions in self._free.items()
+            for partition in partitions
+            if (topic_id, partition) not in given_up
+        ]
+        # What one gave up another may have had as well, and kept.
+        return unowned + [each for each in given_up if each[1] in self._free[each[0]]]
 
     def _candidates(self, member: MemberSpec) -> list[tuple[bytes, int]]:
         """What the member was meant to have; what lies in its rack first."""

@@ -5,11 +5,14 @@ fewest partitions, hardest topics (most partitions per subscriber) first. Then p
 move, topic by topic, from the subscriber with the most to the one with the fewest, until
 they differ by one at most or sixteen rounds have passed: when subscriptions merely overlap
 a perfect balance can take very long, and each round about halves what is wrong.
+
+Who of several with equal loads comes first is Kafka's choice too (``levels``); only the
+order of members is our own, by id, where Kafka's is that of a hash table.
 """
 
-import heapq
 from typing import Final
 
+from moldau.group_coordinator.consumer.assignors.levels import Givers, Takers
 from moldau.group_coordinator.consumer.assignors.spec import GroupAssignment, GroupSpec
 
 _ROUNDS: Final = 16
@@ -37,7 +40,7 @@ class _Mixed:
             key=lambda topic_id: (
                 -counts[topic_id] / len(self._subscribers[topic_id]),
                 len(self._subscribers[topic_id]),
-                topic_id,
+                _java_order(topic_id),
             ),
         )
 
@@ -72,13 +75,11 @@ class _Mixed:
         free = [partition for partition, owner in enumerate(owners) if owner == _NOBODY]
         if not free:
             return
-        heap = [(self._sizes[number], number) for number in self._subscribers[topic_id]]
-        heapq.heapify(heap)
+        takers = Takers(self._by_load(topic_id), self._sizes)
         for partition in free:
-            size, number = heap[0]
-            owners[partition] = number
-            self._sizes[number] = size + 1
-            heapq.heapreplace(heap, (size + 1, number))
+            taker = takers.next()
+            owners[partition] = taker
+            self._sizes[taker] += 1
 
     def _balance(self) -> None:
         movable = [topic_id for topic_id in self._topics if len(self._subscribers[topic_id]) > 1]
@@ -89,38 +90,36 @@ class _Mixed:
 
     def _balance_topic(self, topic_id: bytes) -> bool:
         """Whether anything moved."""
-        subscribers = self._subscribers[topic_id]
         sizes = self._sizes
-        loads = [sizes[number] for number in subscribers]
-        if max(loads) - min(loads) <= 1:
+        order = self._by_load(topic_id)
+        if sizes[order[-1]] - sizes[order[0]] <= 1:
             return False
         owners = self._owners[topic_id]
         held: dict[int, list[int]] = {}
         for partition, owner in enumerate(owners):
             held.setdefault(owner, []).append(partition)
-        fewest = [(sizes[number], number) for number in subscribers]
-        most = [(-sizes[number], -number) for number in subscribers if number in held]
-        heapq.heapify(fewest)
-        heapq.heapify(most)
+        takers = Takers(order, sizes)
+        givers = Givers(order, sizes)
         has_moved = False
-        while most:
-            size, giver = -most[0][0], -most[0][1]
-            if size != sizes[giver] or not held.get(giver):
-                heapq.heappop(most)
-                continue
-            low, taker = fewest[0]
-            if low != sizes[taker]:
-                heapq.heappop(fewest)
-                continue
-            if size - low <= 1:
-                break
-            partition = held[giver].pop()
-            held.setdefault(taker, []).append(partition)
-            owners[partition] = taker
+        while True:
+            giver = givers.next()
+            while giver is not None and not held.get(giver):
+                givers.exclude_last()
+                giver = givers.next()
+            taker = takers.next()
+            if giver is None or givers.level - takers.level <= 1:
+                return has_moved
+            owners[held[giver].pop()] = taker
             sizes[giver] -= 1
             sizes[taker] += 1
-            for number in (giver, taker):
-                heapq.heappush(fewest, (sizes[number], number))
-                heapq.heappush(most, (-sizes[number], -number))
             has_moved = True
-        return has_moved
+
+    def _by_load(self, topic_id: bytes) -> list[int]:
+        """The subscribers of a topic, the one with the fewest partitions first."""
+        return sorted(self._subscribers[topic_id], key=lambda number: (self._sizes[number], number))
+
+
+def _java_order(topic_id: bytes) -> tuple[int, int]:
+    """Topic ids compare as two signed numbers in Kafka."""
+    first, second = topic_id[:8], topic_id[8:]
+    return int.from_bytes(first, signed=True), int.from_bytes(second, signed=True)
