@@ -67,9 +67,7 @@ class Disks:
 
     async def moved(self) -> None:
         """Return when no replica is on its way."""
-        mover = self.broker.node.broker.mover
-        if mover._task is not None:
-            await mover._task
+        await self.broker.node.broker.mover.idle()
 
     async def fill(self, count: int = 4, value: bytes = LARGE) -> None:
         for _ in range(count):

@@ -53,9 +53,7 @@ class Disks:
 
     def moved(self) -> None:
         async def wait() -> None:
-            mover = self.broker.node.broker.mover
-            if mover._task is not None:
-                await mover._task
+            await self.broker.node.broker.mover.idle()
 
         self.broker.call(wait())
 

@@ -206,6 +206,7 @@ def test_dynamic_settings_lie_over_the_files_own() -> None:
         ({"ssl.keystore.location": "/x"}, True, "for a listener"),
         ({"listeners": "PLAINTEXT://:1"}, False, "name a broker"),
         ({"listener.name.a.ssl.keystore.location": "/x"}, False, "name a broker"),
+        ({"listener.name.a.max.connection.creation.rate": "0"}, False, "at least 1"),
     ],
 )
 def test_a_wrong_dynamic_change_is_an_invalid_request(
@@ -220,3 +221,18 @@ def test_good_dynamic_changes_pass() -> None:
     validate_dynamic({"message.max.bytes": "5", "some.thing": "else"}, per_broker=False)
     validate_dynamic({"leader.replication.throttled.rate": "5"}, per_broker=True)
     validate_dynamic({"listener.name.a.max.connections": "5"}, per_broker=False)
+
+
+def test_listeners_have_connection_limits_of_their_own_from_the_file_and_while_running() -> None:
+    made = config(
+        **{
+            "listener.name.plaintext.max.connections": "5",
+            "listener.name.plaintext.max.connection.creation.rate": "7",
+        }
+    )
+    assert made.listener_max_connections == {"PLAINTEXT": 5}
+    assert made.listener_connection_rates == {"PLAINTEXT": 7}
+    assert not made.warnings
+    later = made.with_dynamic({"listener.name.plaintext.max.connections": "6"}, {})
+    assert later.listener_max_connections == {"PLAINTEXT": 6}
+    assert later.listener_connection_rates == {"PLAINTEXT": 7}

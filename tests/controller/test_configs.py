@@ -116,6 +116,9 @@ def test_lists_grow_from_their_default_and_shrink() -> None:
             "Cluster-level min.insync.replicas cannot be removed while ELR is enabled.",
         ),
         (resource(4, "", ("log.retention.ms", SET, "9" * 40_000)), 40, "maximum value size"),
+        (resource(4, "", ("cordoned.log.dirs", SET, "*")), 42, "name a broker"),
+        (resource(4, "1", ("cordoned.log.dirs", SET, "/else")), 42, "one of the log.dirs"),
+        (resource(4, "1", ("cordoned.log.dirs", SET, "*,/x")), 42, "* must stand alone"),
         (resource(32, "", ("share.session.timeout.ms", SET, "1")), 42, "Default group resources"),
         (resource(32, "g", ("no.such", SET, "1")), 40, "Unknown group config name: no.such"),
         (

@@ -1,22 +1,10 @@
 """How the cleaner finds its work among thousands of logs, without stopping everybody else."""
 
-import pytest
-
 from moldau.clock import ManualClock
 from moldau.storage.partition_log import PartitionLog
 from moldau.storage.simulated_disk import SimulatedDisk
 from tests.storage.log_cleaning import COMPACT, Cleaner, roll, write
-from tests.storage.log_making import START_MS, reopened
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock(START_MS)
-
-
-@pytest.fixture
-def disk(clock: ManualClock) -> SimulatedDisk:
-    return SimulatedDisk(clock=clock)
+from tests.storage.log_making import reopened
 
 
 def dirty_logs(disk: SimulatedDisk, clock: ManualClock, count: int) -> list[PartitionLog]:

@@ -31,21 +31,6 @@ from tests.storage.log_making import EPOCH, START_MS, data_of, reopened
 DAY_MS = 86_400_000
 
 
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock(START_MS)
-
-
-@pytest.fixture
-def disk(clock: ManualClock) -> SimulatedDisk:
-    return SimulatedDisk(clock=clock)
-
-
-@pytest.fixture
-def log(disk: SimulatedDisk, clock: ManualClock) -> PartitionLog:
-    return compacted_log(disk, clock)
-
-
 def test_of_every_key_the_last_record_stays(
     disk: SimulatedDisk, clock: ManualClock, log: PartitionLog
 ) -> None:

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from moldau.clock import ManualClock
 from moldau.config.topic import LogConfig
 from moldau.protocol.primitives import FileRegion
@@ -16,16 +14,6 @@ from tests.storage.log_making import START_MS, data_of, new_log, reopened
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 WEEK = LogConfig(segment_bytes=400, segment_ms=DAY_MS, retention_ms=7 * DAY_MS)
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock(START_MS)
-
-
-@pytest.fixture
-def disk(clock: ManualClock) -> SimulatedDisk:
-    return SimulatedDisk(clock=clock)
 
 
 def days_of(log: PartitionLog) -> list[int]:

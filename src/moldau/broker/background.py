@@ -77,6 +77,12 @@ def _steps(job: Job, now_ms: int) -> Iterator[object]:
         yield from found
 
 
+async def in_turns(steps: Iterator[object]) -> None:
+    """Take all the steps, with turns of the event loop for everybody else in between."""
+    while not take_some(steps):  # noqa: ASYNC110  # nobody is waited for, but let by
+        await asyncio.sleep(0)
+
+
 def take_some(steps: Iterator[object]) -> bool:
     """Take the steps of one turn; whether they were the last ones."""
     return sum(1 for _ in islice(steps, STEPS_PER_TURN)) < STEPS_PER_TURN

@@ -7,7 +7,8 @@ ones. No handler knows the difference.
 import asyncio
 import logging
 import random
-from typing import TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
 
 from moldau.broker.directory_assignments import DirectoryAssignments
 from moldau.broker.dynamic_config import DynamicConfig
@@ -105,29 +106,46 @@ class Broker:
         self.mover.review()
         directory_id = self.logs.dirs.failed_ids.get(path)
         if directory_id is not None:
-            report = asyncio.get_running_loop().create_task(self._report_failure(directory_id))
-            self._reporting.add(report)
-            report.add_done_callback(self._reporting.discard)
+            self._report(self.metadata.report_offline([directory_id]), "a directory failed")
 
-    async def _report_failure(self, directory_id: bytes) -> None:
-        try:
-            await self.metadata.report_offline([directory_id])
-        except ApiError as error:
-            logger.error("the controller does not know that a directory failed: %s", error)
+    def cordon(self) -> list[bytes]:
+        """Keep new partitions off the cordoned directories; gives the ids of these."""
+        dirs = self.logs.dirs
+        dirs.cordoned = self.config.cordoned_log_dirs
+        return dirs.cordoned_ids()
+
+    def _report(self, saying: Coroutine[Any, Any, None], what: str) -> None:
+        """Let the controller know, in a task that ``settle`` waits for."""
+
+        async def report() -> None:
+            try:
+                await saying
+            except ApiError as error:
+                logger.error("the controller does not know that %s: %s", what, error)
+
+        task = asyncio.get_running_loop().create_task(report())
+        self._reporting.add(task)
+        task.add_done_callback(self._reporting.discard)
 
     def _on_metadata(self, image: MetadataImage, delta: MetadataDelta) -> None:
         self.configs.follow(image)
+        if self.config.cordoned_log_dirs != self.logs.dirs.cordoned:
+            saying = self.metadata.report_cordoned(self.cordon())
+            self._report(saying, "directories were cordoned or freed")
         self.replicas.apply(image, delta)
         self.groups.apply(image, delta)
         if delta.deleted_topics:
             self.mover.review()
 
-    async def commit(self, outcome: Outcome[Resp]) -> Resp:
-        """Make what the controller decided so, and answer once it is on disk."""
-        if outcome.records:
-            await self.metadata.append(outcome.records)
-            await self.replicas.settled()
-        return outcome.response
+    async def change(self, decide: Callable[[], Outcome[Resp]]) -> Resp:
+        """Let the controller decide, make it so, and answer once it is on disk and here.
+
+        The decision is made when its turn has come, which may be later than the call:
+        between a decision and its records there is no other.
+        """
+        response = await self.metadata.change(decide)
+        await self.replicas.settled()
+        return response
 
     async def auto_create_topics(self, names: list[str]) -> None:
         """Create what a client asked about. A name that cannot be is answered as unknown."""
@@ -136,4 +154,4 @@ class Broker:
             for name in dict.fromkeys(names)
         ]
         request = CreateTopicsRequest(topics=topics)
-        await self.commit(self.controller.create_topics(request))
+        await self.change(lambda: self.controller.create_topics(request))

@@ -97,4 +97,4 @@ class DirectoryAssignments:
                 for directory_id, topics in directories.items()
             ],
         )
-        await broker.commit(broker.controller.assign_replicas_to_dirs(request))
+        await broker.change(lambda: broker.controller.assign_replicas_to_dirs(request))

@@ -255,7 +255,7 @@ class GroupRuntime:
         )
         try:
             request = CreateTopicsRequest(topics=[topic])
-            response = await broker.commit(broker.controller.create_topics(request))
+            response = await broker.change(lambda: broker.controller.create_topics(request))
             for result in response.topics:
                 if result.error_code not in (0, ErrorCode.TOPIC_ALREADY_EXISTS):
                     logger.warning("%s cannot be created: %s", OFFSETS_TOPIC, result.error_message)

@@ -5,13 +5,15 @@ One partition, ``__cluster_metadata-0``, holds every change of the cluster's sta
 pure parts with the disk: the raft node says when to persist, append and commit; the
 controller says what.
 
-The way of a change: ``append`` writes the records at the end of the log and lets the
-controller see them at once; a flush, shared by everybody who appended meanwhile, makes
+The way of a change: the controller decides; its records are written at the end of the log,
+and the controller sees them at once; a flush, shared by everybody who appended meanwhile, makes
 them durable; the raft node then declares them committed; the image that follows from them
 is published to the listeners; and only then does the caller hear that it is done.
 
 Rules this module keeps:
 
+* Between a decision and its records nobody else decides: what the one saw, the other might
+  change.
 * Nothing is published or acknowledged before it is on the device.
 * Images are published in the order of the log, each with the delta that leads to it.
 * Records that belong together but do not fit one batch go into a metadata transaction.
@@ -24,9 +26,11 @@ import logging
 import random
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
+from moldau.broker.background import STEPS_PER_TURN, in_turns
 from moldau.broker.format import FormatError, metadata_log_dir, read_directories
+from moldau.broker.metadata_change import PreparedChange
 from moldau.broker.metadata_snapshot import batches_of, encode_kraft_version
 from moldau.broker.quorum_store import QuorumStore
 from moldau.broker.registration import (
@@ -38,6 +42,7 @@ from moldau.clock import Clock
 from moldau.config.broker import BrokerConfig
 from moldau.config.listeners import Listener
 from moldau.controller.controller import Controller
+from moldau.controller.outcome import Outcome
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import new_uuid
 from moldau.metadata.delta import MetadataDelta
@@ -76,6 +81,7 @@ _LARGE_BYTES: Final = 7 * 1024 * 1024
 _LONG_TAIL_BYTES: Final = 1024 * 1024
 
 MetadataListener = Callable[[MetadataImage, MetadataDelta], None]
+R = TypeVar("R")
 
 
 class MetadataLog:
@@ -104,9 +110,12 @@ class MetadataLog:
         self._unpublished: deque[tuple[MetadataImage, MetadataDelta]] = deque()
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
         self._is_flushing = False
+        # Held from a decision until its records are written.
+        self._deciding = asyncio.Lock()
         self._failure: BaseException | None = None
         self._bytes_since_snapshot = 0
         self.broker_epoch = -1
+        self._cordoned: Sequence[bytes] = ()
 
     # Start and stop
 
@@ -161,13 +170,15 @@ class MetadataLog:
         advertised: Sequence[Listener],
         controllers: Sequence[Listener],
         log_dirs: Sequence[bytes] | None = None,
+        cordoned: Sequence[bytes] = (),
     ) -> None:
         """Become the active controller, and register this node with it.
 
         ``advertised`` is where clients find the broker, ``controllers`` where other
         controllers would find this one, ``log_dirs`` the ids of the broker's directories
-        (by default of all that are there).
+        (by default of all that are there), ``cordoned`` of those that take no new partitions.
         """
+        self._cordoned = cordoned
         self._controllers = controllers
         self._log_dirs = self._store.directory_ids() if log_dirs is None else sorted(log_dirs)
         self._perform(self._raft.start(self._clock.now_ms()))
@@ -214,31 +225,37 @@ class MetadataLog:
 
     def _heartbeat(self, *, want_shut_down: bool = False) -> None:
         """What a broker elsewhere would send over the network."""
-        request = BrokerHeartbeatRequest(
+        request = self._heartbeat_request()
+        request.want_shut_down = want_shut_down
+        self._write(self.controller.broker_heartbeat(request).records)
+
+    def _heartbeat_request(self) -> BrokerHeartbeatRequest:
+        return BrokerHeartbeatRequest(
             broker_id=self._config.node_id,
             broker_epoch=self.broker_epoch,
             current_metadata_offset=self._store.log.log_end_offset,
-            want_shut_down=want_shut_down,
-            cordoned_log_dirs=[],
+            cordoned_log_dirs=list(self._cordoned),
         )
-        self._write(self.controller.broker_heartbeat(request).records)
 
     async def report_offline(self, directory_ids: Sequence[bytes]) -> None:
         """Tell the controller that log directories of this broker failed."""
-        request = BrokerHeartbeatRequest(
-            broker_id=self._config.node_id,
-            broker_epoch=self.broker_epoch,
-            current_metadata_offset=self._store.log.log_end_offset,
-            offline_log_dirs=list(directory_ids),
-        )
-        await self.append(self.controller.broker_heartbeat(request).records)
+        request = self._heartbeat_request()
+        request.offline_log_dirs = list(directory_ids)
+        await self.change(lambda: self.controller.broker_heartbeat(request))
+
+    async def report_cordoned(self, directory_ids: Sequence[bytes]) -> None:
+        """Tell the controller which directories of this broker take no new partitions."""
+        self._cordoned = directory_ids
+        request = self._heartbeat_request()
+        await self.change(lambda: self.controller.broker_heartbeat(request))
 
     async def stop(self) -> None:
         """Give up all leaderships, so that the next start is known to be a clean one."""
         if self._failure is None:
-            if self.broker_epoch >= 0:
-                self._heartbeat(want_shut_down=True)
-                self._heartbeat(want_shut_down=True)
+            async with self._deciding:
+                if self.broker_epoch >= 0:
+                    self._heartbeat(want_shut_down=True)
+                    self._heartbeat(want_shut_down=True)
             await self._flushed()
             if self._bytes_since_snapshot > _LONG_TAIL_BYTES:
                 self._bytes_since_snapshot = 0
@@ -251,16 +268,49 @@ class MetadataLog:
         """Call ``listener(image, delta)`` for every change from now on, in order."""
         self._listeners.append(listener)
 
-    async def append(self, records: Sequence[Message]) -> MetadataImage:
-        """Commit the records; returns the image once it has been published.
+    async def change(self, decide: Callable[[], Outcome[R]]) -> R:
+        """Let the controller decide, commit its records, return its response.
 
         Raises:
-            ApiError: KAFKA_STORAGE_ERROR; nothing was changed if the disk is full, and
-                nothing will be until a restart if it failed.
+            ApiError: what ``decide`` raises, or KAFKA_STORAGE_ERROR; nothing was changed if
+                the disk is full, and nothing will be until a restart if it failed.
         """
-        self._write(records)
-        await self._flushed()
+        async with self._deciding:
+            outcome = decide()
+            await self._write_in_turns(outcome.records)
+        if outcome.records:
+            await self._flushed()
+        return outcome.response
+
+    async def append(self, records: Sequence[Message]) -> MetadataImage:
+        """Commit records that need no decision; gives the image that has them."""
+        await self.change(lambda: Outcome(list(records), None))
         return self.image
+
+    async def _write_in_turns(self, records: Sequence[Message]) -> None:
+        """Write the records; the work for a large number is spread over turns of the loop."""
+        in_transaction = self.controller.state.transaction_offset >= 0
+        if not STEPS_PER_TURN < len(records) <= MAX_RECORDS_PER_BATCH or in_transaction:
+            self._write(records)
+            return
+        change = PreparedChange(
+            records,
+            self.controller.image,
+            base_offset=self._store.log.log_end_offset,
+            epoch=self._raft.leader_epoch,
+            timestamp_ms=self._clock.now_ms(),
+        )
+        await in_turns(change.steps())
+        if change.size_bytes > _LARGE_BYTES:
+            self._write(records)
+            return
+        if self._failure is not None:
+            raise self._failure
+        self._append_batch(change.batch())
+        published = self.controller.state.adopt(
+            change.delta, change.last_offset, change.epoch, change.timestamp_ms
+        )
+        self._unpublished.append(published)
 
     def _write(self, records: Sequence[Message]) -> None:
         """Put records at the end of the log, and let the controller see them."""

@@ -23,6 +23,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from moldau.broker.apis import BROKER_HANDLERS, CONTROLLER_HANDLERS
 from moldau.broker.background import Background
 from moldau.broker.broker import Broker
+from moldau.broker.connection_limits import server_limits
 from moldau.broker.dispatch import Dispatcher, ListenerRouter
 from moldau.broker.format import FormatError, format_if_empty, metadata_log_dir
 from moldau.broker.log_cleaning import LogCleaning
@@ -30,7 +31,8 @@ from moldau.broker.metadata_log import MetadataLog
 from moldau.clock import Clock, SystemClock
 from moldau.config.broker import BrokerConfig
 from moldau.config.listeners import Listener
-from moldau.network.limits import ServerLimits
+from moldau.metadata.delta import MetadataDelta
+from moldau.metadata.image import EMPTY_IMAGE, MetadataImage
 from moldau.network.memory import keep_freed_memory
 from moldau.network.server import Server
 from moldau.storage.disk import Disk, FileLock, RealDisk
@@ -118,6 +120,7 @@ class Node:
             self._advertised(),
             self._controller_endpoints(),
             list(self.logs.dirs.directory_ids.values()),
+            self.broker.cordon(),
         )
         self.broker.start()
         self._start_background()
@@ -125,6 +128,8 @@ class Node:
             self.logs, self.broker.configs, self._disk, self._clock, self._given_executor
         )
         self.cleaning.start()
+        self._limit_connections()
+        self.metadata.add_listener(self._on_metadata)
         self.server.accept()
         # What lives now lives for ever: the collector need not look at it again.
         gc.collect()
@@ -208,11 +213,19 @@ class Node:
         self.server = self._make_server(
             config.listeners,
             ListenerRouter(dispatchers),
-            server_limits(config),
+            server_limits(config, EMPTY_IMAGE),
             logging.getLogger("moldau.network"),
         )
         await self.server.bind()
         self.ports = self.server.ports
+
+    def _on_metadata(self, image: MetadataImage, delta: MetadataDelta) -> None:
+        if delta.changed_configs or delta.changed_quotas:
+            self._limit_connections()
+
+    def _limit_connections(self) -> None:
+        """Limits change while the broker runs: by its dynamic settings, and by quotas."""
+        self.server.limit(server_limits(self.broker.config, self.metadata.image))
 
     def _advertised(self) -> list[Listener]:
         """The addresses to tell clients; a port that the system picked is known only now."""
@@ -256,28 +269,6 @@ def _metadata_failed(path: str, reason: str) -> str:
     return (
         f"the metadata log directory {path} has failed ({reason}). Repair the disk, or restore "
         "the directory, and start again"
-    )
-
-
-def server_limits(config: BrokerConfig) -> ServerLimits:
-    """The settings of the socket server. Buffer sizes count only where a user chose them."""
-    given = config.originals
-
-    def chosen(name: str, value: int) -> int:
-        return value if name in given else -1
-
-    return ServerLimits(
-        request_max_bytes=config.socket_request_max_bytes,
-        max_idle_ms=config.connections_max_idle_ms,
-        max_connections=config.max_connections,
-        max_connections_per_ip=config.max_connections_per_ip,
-        max_connections_per_ip_overrides=config.connection_overrides,
-        inter_broker_listener=config.inter_broker_listener_name,
-        send_buffer_bytes=chosen("socket.send.buffer.bytes", config.socket_send_buffer_bytes),
-        receive_buffer_bytes=chosen(
-            "socket.receive.buffer.bytes", config.socket_receive_buffer_bytes
-        ),
-        listen_backlog=config.socket_listen_backlog_size,
     )
 
 

@@ -39,7 +39,9 @@ class ProducerIds:
                 broker_id=broker.node_id,
                 broker_epoch=broker.image.brokers[broker.node_id].epoch,
             )
-            block = await broker.commit(broker.controller.allocate_producer_ids(request))
+            # Not ``broker.change``: no producer should wait until somebody's topic is there.
+            controller = broker.controller
+            block = await broker.metadata.change(lambda: controller.allocate_producer_ids(request))
             if block.error_code:
                 raise ApiError(ErrorCode(block.error_code))
             self._next = block.producer_id_start

@@ -6,8 +6,9 @@ told where the replica will be (KIP-858). Then, in one turn of the event loop, t
 copied and the copy takes the log's place: whoever looks before finds the one, whoever looks
 after finds the other, with the same records.
 
-Replicas move one at a time, in the order in which they were asked for. A move survives a
-restart: the ``-future`` directory is the order.
+Replicas move in the order in which they were asked for, as many at a time as
+``num.replica.alter.log.dirs.threads`` says. A move survives a restart: the ``-future``
+directory is the order.
 
 Rules this module keeps:
 
@@ -67,6 +68,7 @@ class _Move:
     def __init__(self, partition: Partition, copy: LogCopy) -> None:
         self.partition = partition
         self.copy = copy
+        self.is_begun = False
         self.is_cancelled = asyncio.Event()
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         # The metadata names the new directory, though the log is still in the old one.
@@ -81,7 +83,7 @@ class ReplicaMover:
         self._broker = broker
         self._moves: dict[TopicPartition, _Move] = {}
         self._throttle = Throttle()
-        self._task: asyncio.Task[None] | None = None
+        self._workers: set[asyncio.Task[None]] = set()
         self._is_stopping = False
 
     # -- what is asked of it --
@@ -101,8 +103,8 @@ class ReplicaMover:
         future = self._broker.logs.future_logs[topic_partition]
         logger.info("moving %s to %s", partition.log.directory, future.log_dir)
         self._moves[topic_partition] = _Move(partition, LogCopy(partition.log, future))
-        if self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._run())
+        if len(self._workers) < max(self._broker.config.num_replica_alter_log_dirs_threads, 1):
+            self._workers.add(asyncio.get_running_loop().create_task(self._work()))
 
     async def cancel(self, topic_partition: TopicPartition) -> None:
         """Return when the replica does not move any more and its copy is gone."""
@@ -127,30 +129,48 @@ class ReplicaMover:
         self._is_stopping = True
         for move in self._moves.values():
             move.is_cancelled.set()
-        if self._task is not None:
-            await self._task
+        await self.idle()
+
+    async def idle(self) -> None:
+        """Return when no replica is on its way."""
+        while self._workers:
+            await asyncio.gather(*self._workers)
 
     # -- one after the other --
 
-    async def _run(self) -> None:
-        while self._moves:
-            topic_partition, move = next(iter(self._moves.items()))
-            try:
-                while not move.is_cancelled.is_set() and self._is_possible(move):
-                    if await self._advance(move):
-                        break
-                else:
-                    await self._give_up(move)
-            except ApiError as error:
-                logger.error("%s stays where it is: %s", topic_partition, error)
+    async def _work(self) -> None:
+        """Move one replica after the other, until none is left for this worker."""
+        try:
+            while (move := self._next()) is not None:
+                await self._finish(move)
+        finally:
+            # In the turn in which nothing was left: whoever adds a move now starts a worker.
+            worker = asyncio.current_task()
+            assert worker is not None
+            self._workers.discard(worker)
+
+    def _next(self) -> _Move | None:
+        return next((move for move in self._moves.values() if not move.is_begun), None)
+
+    async def _finish(self, move: _Move) -> None:
+        """Take a replica to its new place, or give it up."""
+        move.is_begun = True
+        topic_partition = move.partition.topic_partition
+        try:
+            while not move.is_cancelled.is_set() and self._is_possible(move):
+                if await self._advance(move):
+                    break
+            else:
                 await self._give_up(move)
-            except Exception:
-                logger.exception("the move of %s failed", topic_partition)
-                await self._give_up(move)
-            finally:
-                del self._moves[topic_partition]
-                move.done.set_result(None)
-        self._task = None
+        except ApiError as error:
+            logger.error("%s stays where it is: %s", topic_partition, error)
+            await self._give_up(move)
+        except Exception:
+            logger.exception("the move of %s failed", topic_partition)
+            await self._give_up(move)
+        finally:
+            del self._moves[topic_partition]
+            move.done.set_result(None)
 
     def _is_possible(self, move: _Move) -> bool:
         copy = move.copy

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from moldau.config.broker_fields import BrokerFields
+from moldau.config.cordoning import CORDONED_LOG_DIRS, cordoned
 from moldau.config.definition import (
     ConfigError,
     Setting,
@@ -26,8 +27,10 @@ from moldau.config.definition import (
     to_text,
 )
 from moldau.config.listeners import (
+    LISTENER_PREFIX,
     Listener,
     check_ports,
+    of_listeners,
     parse_listeners,
     parse_overrides,
     protocol_map,
@@ -126,6 +129,8 @@ class BrokerConfig(BrokerFields):
     advertised: tuple[Listener, ...]
     controller_listeners: tuple[Listener, ...]
     connection_overrides: Mapping[str, int]
+    listener_max_connections: Mapping[str, int]
+    listener_connection_rates: Mapping[str, int]
     is_broker: bool
     is_controller: bool
 
@@ -170,7 +175,7 @@ class BrokerConfig(BrokerFields):
         if key not in known:
             merged = dict(self.originals)
             merged.update(_valid_dynamic(cluster_wide, per_broker=False))
-            merged.update(_valid_dynamic(per_broker, per_broker=True))
+            merged.update(_valid_dynamic(per_broker, per_broker=True, log_dirs=self.log_dirs))
             known.clear()
             known[key] = BrokerConfig(merged)
         return known[key]
@@ -222,7 +227,7 @@ def standalone_properties(given: Mapping[str, str]) -> dict[str, str]:
 
 def dynamic_setting(name: str) -> Setting | None:
     """The setting behind a dynamic broker setting's name, listener prefix or not."""
-    if name.startswith("listener.name."):
+    if name.startswith(LISTENER_PREFIX):
         name = name.split(".", 3)[3] if name.count(".") >= 3 else name
     return BROKER_SETTINGS.get(name) or DYNAMIC_ONLY_SETTINGS.get(name)
 
@@ -245,27 +250,47 @@ def validate_dynamic(changes: Mapping[str, str], *, per_broker: bool) -> None:
             message = f"{name} can be updated only for a listener: listener.name.<name>.{name}"
             raise ApiError(ErrorCode.INVALID_REQUEST, message)
         is_for_one = setting.mode is UpdateMode.PER_BROKER or (
-            name.startswith("listener.name.") and setting.name not in _CLUSTER_LEVEL_LISTENER
+            name.startswith(LISTENER_PREFIX) and setting.name not in _CLUSTER_LEVEL_LISTENER
         )
         if is_for_one and not per_broker:
             message = f"{name} cannot be set for all brokers at once: name a broker"
             raise ApiError(ErrorCode.INVALID_REQUEST, message)
         try:
             setting.parse(text)
+            if setting.name in _CLUSTER_LEVEL_LISTENER:
+                of_listeners(setting, {name: text})
             if setting.status is Status.REFUSED:
                 _refuse(setting, text)
         except ConfigError as error:
             raise ApiError(ErrorCode.INVALID_REQUEST, str(error)) from None
 
 
-def _valid_dynamic(changes: Mapping[str, str], *, per_broker: bool) -> dict[str, str]:
+def validate_cordoned(changes: Mapping[str, str], log_dirs: tuple[str, ...]) -> None:
+    """Check directories that are to be cordoned against those that the broker has.
+
+    Raises ApiError: INVALID_REQUEST.
+    """
+    setting = BROKER_SETTINGS[CORDONED_LOG_DIRS]
+    items = setting.parse(changes.get(CORDONED_LOG_DIRS, ""))
+    assert isinstance(items, tuple)
+    try:
+        cordoned(items, log_dirs)
+    except ConfigError as error:
+        raise ApiError(ErrorCode.INVALID_REQUEST, str(error)) from None
+
+
+def _valid_dynamic(
+    changes: Mapping[str, str], *, per_broker: bool, log_dirs: tuple[str, ...] = ()
+) -> dict[str, str]:
     valid = {}
     for name, text in changes.items():
         try:
             validate_dynamic({name: text}, per_broker=per_broker)
+            validate_cordoned({name: text}, log_dirs)
         except ApiError:
             continue
-        if name in BROKER_SETTINGS and name != "listeners":
+        is_known = name in BROKER_SETTINGS or name.startswith(LISTENER_PREFIX)
+        if is_known and name != "listeners":
             valid[name] = text
     return valid
 
@@ -320,6 +345,7 @@ def _derive(given: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, An
     return {
         "log_dirs": log_dirs,
         "metadata_log_dir": values["metadata.log.dir"] or log_dirs[0],
+        "cordoned_log_dirs": cordoned(values[CORDONED_LOG_DIRS], log_dirs),
         "num_replica_alter_log_dirs_threads": _first(
             values["num.replica.alter.log.dirs.threads"], len(log_dirs)
         ),
@@ -337,6 +363,10 @@ def _derive(given: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, An
         "advertised": _advertised(values, listeners, protocols, controller_names),
         "inter_broker_listener_name": inter_broker.upper(),
         "connection_overrides": parse_overrides(values["max.connections.per.ip.overrides"]),
+        "listener_max_connections": of_listeners(BROKER_SETTINGS["max.connections"], given),
+        "listener_connection_rates": of_listeners(
+            BROKER_SETTINGS["max.connection.creation.rate"], given
+        ),
         "is_broker": "broker" in roles,
         "is_controller": "controller" in roles,
     }

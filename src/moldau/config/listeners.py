@@ -4,10 +4,12 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from moldau.config.definition import ConfigError
+from moldau.config.definition import ConfigError, Setting
 
 SECURITY_PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 SECURITY_PROTOCOL_IDS: Final = {"PLAINTEXT": 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
+
+LISTENER_PREFIX: Final = "listener.name."
 
 _LISTENER: Final = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)")
 
@@ -97,3 +99,16 @@ def parse_overrides(text: str) -> dict[str, int]:
             raise ConfigError(setting, entry, "write host:count,host:count")
         overrides[host.strip("[]")] = int(count)
     return overrides
+
+
+def of_listeners(setting: Setting, given: Mapping[str, str]) -> dict[str, int]:
+    """What ``listener.name.<name>.<setting>`` says in ``given``, by the listener's name."""
+    found: dict[str, int] = {}
+    for name, text in given.items():
+        listener, dot, rest = name.removeprefix(LISTENER_PREFIX).partition(".")
+        if name.startswith(LISTENER_PREFIX) and dot and rest == setting.name:
+            value = setting.parse(text)
+            if not isinstance(value, int) or value < 1:
+                raise ConfigError(name, text, "Value must be at least 1")
+            found[listener.upper()] = value
+    return found

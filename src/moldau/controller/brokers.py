@@ -224,7 +224,9 @@ def _leads_any(state: ControllerState, broker_id: int) -> bool:
 
 
 def _cordon(broker: BrokerRegistration, cordoned: tuple[bytes, ...]) -> list[Message]:
-    if broker.cordoned_log_dirs == cordoned:
+    known = broker.cordoned_log_dirs
+    # Until the broker has spoken, nobody knows: then even "none" is news.
+    if known is not None and set(known) == set(cordoned):
         return []
     return [
         BrokerRegistrationChangeRecord(

@@ -9,15 +9,18 @@ from enum import IntEnum
 from functools import partial
 from typing import Final
 
-from moldau.config.broker import dynamic_setting, validate_dynamic
+from moldau.config.broker import dynamic_setting, validate_cordoned, validate_dynamic
+from moldau.config.cordoning import CORDONED_LOG_DIRS
 from moldau.config.definition import SettingType
 from moldau.config.topic import TOPIC_SETTINGS, validate_topic_overrides
 from moldau.controller.group_settings import validate_group
 from moldau.controller.outcome import Outcome
 from moldau.controller.state import ControllerState, check_record_count
 from moldau.controller.telemetry_settings import CLIENT_METRICS_SETTINGS, validate_client_metrics
+from moldau.controller.thread_settings import validate_threads
 from moldau.controller.topic_names import topic_name_problem
 from moldau.errors import ApiError, ErrorCode
+from moldau.metadata.features import METADATA_4_3_IV0
 from moldau.metadata.image import (
     BROKER_LOGGER_RESOURCE,
     BROKER_RESOURCE,
@@ -289,6 +292,13 @@ def _check_change(
             f"size of {_MAX_VALUE_LENGTH} bytes."
         )
         raise ApiError(ErrorCode.INVALID_CONFIG, message)
+    is_cordon = name == CORDONED_LOG_DIRS and resource.type == BROKER_RESOURCE
+    if is_cordon and state.image.metadata_version < METADATA_4_3_IV0:
+        message = (
+            f"The {CORDONED_LOG_DIRS} configuration value cannot be set because it requires "
+            "metadata.version >= 4.3-IV0"
+        )
+        raise ApiError(ErrorCode.INVALID_CONFIG, message)
     is_min_isr = name == MIN_INSYNC_REPLICAS and resource.type == BROKER_RESOURCE
     if not is_min_isr or not state.image.is_elr_enabled:
         return
@@ -318,6 +328,9 @@ def _check_resource(
         if resource.name.startswith("-"):
             raise ApiError(ErrorCode.INVALID_REQUEST, "Invalid negative broker ID.")
         validate_dynamic(settings, per_broker=bool(resource.name))
+        validate_threads(state, resource.name, settings)
+        if resource.name == str(state.node_id):
+            validate_cordoned(settings, state.config.log_dirs)
     elif resource.type == CLIENT_METRICS_RESOURCE:
         validate_client_metrics(resource.name, settings)
     elif resource.type == GROUP_RESOURCE:

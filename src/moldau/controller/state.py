@@ -74,6 +74,13 @@ class ControllerState:
         self._loader.add_batch(base_offset, epoch, timestamp_ms, records)
         return self.take()
 
+    def adopt(
+        self, delta: MetadataDelta, last_offset: int, epoch: int, timestamp_ms: int
+    ) -> tuple[MetadataImage, MetadataDelta]:
+        """Like ``replay``, for records that were replayed on ``image`` beforehand."""
+        self._loader.add_delta(delta, last_offset, epoch, timestamp_ms)
+        return self.take()
+
     def replay_control(self, last_offset: int, epoch: int, timestamp_ms: int) -> None:
         """Note a control batch, which moves the offset and nothing else."""
         self._loader.add_offsets(last_offset, epoch, timestamp_ms)

@@ -62,6 +62,16 @@ class MetadataLoader:
         self._epoch = epoch
         self._timestamp_ms = timestamp_ms
 
+    def add_delta(
+        self, delta: MetadataDelta, last_offset: int, epoch: int, timestamp_ms: int
+    ) -> None:
+        """Take over a batch whose records have been replayed on the image as it is."""
+        assert delta.base is self.image, "the image has changed meanwhile"
+        assert self._delta.is_empty, "there are records that are not in the image yet"
+        assert self.transaction_offset < 0, "a transaction is open"
+        self._delta = delta
+        self.add_offsets(last_offset, epoch, timestamp_ms)
+
     def _finish_transaction(self, offset: int, is_commit: bool) -> None:
         if self.transaction_offset < 0:
             raise MetadataError(f"end of a transaction at offset {offset}, but none was begun")

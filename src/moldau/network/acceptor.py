@@ -1,8 +1,9 @@
 """Accepting connections on one listening socket.
 
 The server accepts by itself, rather than leave it to the loop, for two reasons: a
-listener that is full must stop accepting, so that newcomers wait in the backlog as they
-do with Kafka; and a connection writes to its socket directly, for which it needs it.
+listener that is full, or whose clients come too fast, must stop accepting, so that
+newcomers wait in the backlog as they do with Kafka; and a connection writes to its socket
+directly, for which it needs it.
 """
 
 import asyncio
@@ -20,7 +21,10 @@ _OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 class Acceptor:
-    """Watches one listening socket and hands accepted ones to ``on_accept``."""
+    """Watches one listening socket and hands accepted ones to ``on_accept``.
+
+    ``wait_ms`` is asked once for each connection how long it has to wait.
+    """
 
     def __init__(
         self,
@@ -28,6 +32,7 @@ class Acceptor:
         listener: str,
         sock: socket.socket,
         has_room: Callable[[str], bool],
+        wait_ms: Callable[[str], int],
         on_accept: Callable[[str, socket.socket, Any], None],
         logger: logging.Logger,
     ) -> None:
@@ -36,17 +41,24 @@ class Acceptor:
         self._loop = loop
         self._socket = sock
         self._has_room = has_room
+        self._wait_ms = wait_ms
         self._on_accept = on_accept
         self._logger = logger
         self._is_watching = False
         self._is_closed = False
         self._retry: asyncio.TimerHandle | None = None
+        # Accepted, but one too many of late: it waits, and all that come after it.
+        self._held: tuple[socket.socket, Any] | None = None
 
     def resume(self) -> None:
         """Accept if there is room; nothing changes if the socket is watched already."""
         if self._is_closed or self._is_watching or self._retry is not None:
             return
-        if self._has_room(self.listener):
+        if self._held is not None and self._has_room(self.listener):
+            (sock, address), self._held = self._held, None
+            self._on_accept(self.listener, sock, address)
+        # It may have pushed out another connection, and that have called this method.
+        if not self._is_watching and self._has_room(self.listener):
             self._loop.add_reader(self._socket.fileno(), self._on_readable)
             self._is_watching = True
 
@@ -56,6 +68,9 @@ class Acceptor:
         if self._retry is not None:
             self._retry.cancel()
             self._retry = None
+        if self._held is not None:
+            self._held[0].close()
+            self._held = None
         self._socket.close()
 
     def _pause(self) -> None:
@@ -82,6 +97,11 @@ class Acceptor:
             except OSError as error:
                 self._on_error(error)
                 return
+            wait_ms = self._wait_ms(self.listener)
+            if wait_ms:
+                self._held = (sock, address)
+                self._pause_for(wait_ms / 1000)
+                return
             self._on_accept(self.listener, sock, address)
 
     def _on_error(self, error: OSError) -> None:
@@ -96,8 +116,11 @@ class Acceptor:
             RETRY_S,
         )
         # The connection stays in the backlog and the socket readable: watching on would spin.
+        self._pause_for(RETRY_S)
+
+    def _pause_for(self, delay_s: float) -> None:
         self._pause()
-        self._retry = self._loop.call_later(RETRY_S, self._try_again)
+        self._retry = self._loop.call_later(delay_s, self._try_again)
 
     def _try_again(self) -> None:
         self._retry = None

@@ -9,6 +9,8 @@ own limit is turned away at once.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from moldau.network.rate import RateWindow
+
 UNLIMITED = 2**31 - 1
 
 
@@ -33,6 +35,16 @@ class ServerLimits:
     """max.connections.per.ip.overrides; host names are resolved when the server starts"""
     listener_max_connections: Mapping[str, int] = field(default_factory=dict)
     """listener.name.<name>.max.connections"""
+    max_connection_rate: int = UNLIMITED
+    """max.connection.creation.rate: connections per second"""
+    listener_connection_rates: Mapping[str, int] = field(default_factory=dict)
+    """listener.name.<name>.max.connection.creation.rate"""
+    default_ip_connection_rate: float = UNLIMITED
+    """connection_creation_rate, a client quota, of addresses that have none of their own"""
+    ip_connection_rates: Mapping[str, float] = field(default_factory=dict)
+    """connection_creation_rate by address"""
+    rate_window: RateWindow = field(default_factory=RateWindow)
+    """quota.window.num and quota.window.size.seconds"""
     inter_broker_listener: str = ""
     """Never refused for max.connections, so that brokers reach each other through a crowd"""
     send_buffer_bytes: int = -1
@@ -54,34 +66,34 @@ class ConnectionCounts:
         self, limits: ServerLimits, listeners: list[str], ip_limits: Mapping[str, int]
     ) -> None:
         self.total = 0
-        self._limits = limits
-        self._ip_limits = ip_limits
+        self.limits = limits
+        self.ip_limits = ip_limits
         self._by_listener: dict[str, int] = dict.fromkeys(listeners, 0)
         self._by_ip: dict[str, int] = {}
 
     def has_room(self, listener: str) -> bool:
         """Whether ``listener`` may accept one more."""
-        limits = self._limits
+        limits = self.limits
         if self._by_listener[listener] >= limits.listener_max_connections.get(listener, UNLIMITED):
             return False
         return self.is_protected(listener) or self.total < limits.max_connections
 
     def is_protected(self, listener: str) -> bool:
         """Whether brokers talk over ``listener`` while clients have another one."""
-        return listener == self._limits.inter_broker_listener and len(self._by_listener) > 1
+        return listener == self.limits.inter_broker_listener and len(self._by_listener) > 1
 
     @property
-    def is_over(self) -> bool:
-        """Whether the protected listener pushed the total above ``max.connections``."""
-        return self.total > self._limits.max_connections
+    def excess(self) -> int:
+        """How many there are above ``max.connections``: brokers came, or the limit fell."""
+        return max(0, self.total - self.limits.max_connections)
 
     def refusal(self, ip: str) -> str | None:
         """Why ``ip`` may not connect once more, or None if it may."""
-        limit = self._ip_limits.get(ip, self._limits.max_connections_per_ip)
+        limit = self.ip_limits.get(ip, self.limits.max_connections_per_ip)
         if self._by_ip.get(ip, 0) < limit:
             return None
         setting = "max.connections.per.ip"
-        if ip in self._ip_limits:
+        if ip in self.ip_limits:
             setting += ".overrides"
         return f"{ip} has {limit} connections, as many as {setting} allows"
 

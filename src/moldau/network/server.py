@@ -16,6 +16,7 @@ from typing import Any
 
 from moldau.network.acceptor import Acceptor
 from moldau.network.connection import Connection, ConnectionContext
+from moldau.network.connection_rates import ConnectionRates
 from moldau.network.limits import ConnectionCounts, ServerLimits
 from moldau.network.listening import ListenerAddress, ListenError, listen, plain_ip, resolve_ips
 from moldau.network.session import Handler, Session
@@ -42,11 +43,16 @@ class Server:
         self._logger = logger
         self._acceptors: list[Acceptor] = []
         self._connections: dict[Connection, None] = {}
-        self._starting: set[asyncio.Task[None]] = set()
-        self._counts = ConnectionCounts(limits, [listener.name for listener in listeners], {})
+        self._tasks: set[asyncio.Task[None]] = set()
+        # Connections of addresses that come too fast, until they are closed.
+        self._throttled: dict[socket.socket, asyncio.TimerHandle] = {}
+        names = [listener.name for listener in listeners]
+        self._counts = ConnectionCounts(limits, names, {})
+        self._rates = ConnectionRates(limits, names)
         self._context: ConnectionContext | None = None
         self._idle_timer: asyncio.TimerHandle | None = None
         self._all_closed = asyncio.Event()
+        self._is_accepting = False
 
     @property
     def connections(self) -> Sequence[Connection]:
@@ -66,9 +72,7 @@ class Server:
             ListenError: an address cannot be bound or a name not resolved.
         """
         loop = asyncio.get_running_loop()
-        ip_limits = await self._resolve_ip_limits()
-        names = [listener.name for listener in self._listeners]
-        self._counts = ConnectionCounts(self._limits, names, ip_limits)
+        self._counts.ip_limits = await self._resolve_ip_limits()
         self._context = ConnectionContext(
             loop, self._handler, self._limits, self._logger, self._on_closed
         )
@@ -82,9 +86,27 @@ class Server:
 
     def accept(self) -> None:
         """Let clients in."""
+        self._is_accepting = True
         for acceptor in self._acceptors:
             acceptor.resume()
         self._schedule_idle_check(self._limits.max_idle_ms / 1000)
+
+    def limit(self, limits: ServerLimits) -> None:
+        """Keep the limits on connections in ``limits`` from now on; the others stay.
+
+        A lower ``max.connections`` closes the quietest clients.
+        """
+        are_overrides_new = (
+            limits.max_connections_per_ip_overrides != self._limits.max_connections_per_ip_overrides
+        )
+        self._limits = self._counts.limits = self._rates.limits = limits
+        for _ in range(self._counts.excess):
+            self._make_room("max.connections was lowered")
+        if self._is_accepting:
+            for acceptor in self._acceptors:
+                acceptor.resume()
+        if are_overrides_new:
+            self._keep(asyncio.get_running_loop().create_task(self._follow_overrides()))
 
     async def stop(self, grace_s: float) -> None:
         """Accept nothing more, finish what is under way, send it, close.
@@ -104,15 +126,23 @@ class Server:
                     await self._all_closed.wait()
         for connection in self.connections:
             connection.close(f"the server stopped; a reply was not sent within {grace_s:g} s")
-        if self._starting:
-            await asyncio.wait(self._starting)
+        if self._tasks:
+            await asyncio.wait(self._tasks)
         # The loop gives sockets back in its next round.
         await asyncio.sleep(0)
 
     def _add_acceptor(
         self, loop: asyncio.AbstractEventLoop, name: str, sock: socket.socket
     ) -> None:
-        acceptor = Acceptor(loop, name, sock, self._counts.has_room, self._on_accept, self._logger)
+        acceptor = Acceptor(
+            loop,
+            name,
+            sock,
+            self._counts.has_room,
+            self._wait_ms,
+            self._on_accept,
+            self._logger,
+        )
         self._acceptors.append(acceptor)
         self.ports[name] = acceptor.port
 
@@ -120,6 +150,21 @@ class Server:
         for acceptor in self._acceptors:
             acceptor.close()
         self._acceptors.clear()
+        for sock, timer in self._throttled.items():
+            timer.cancel()
+            sock.close()
+        self._throttled.clear()
+
+    def _keep(self, task: asyncio.Task[None]) -> None:
+        """Hold on to ``task`` until it is done; the loop alone would not."""
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _follow_overrides(self) -> None:
+        try:
+            self._counts.ip_limits = await self._resolve_ip_limits()
+        except ListenError as error:
+            self._logger.error("The limits of addresses stay as they were: %s", error)
 
     async def _resolve_ip_limits(self) -> dict[str, int]:
         found: dict[str, int] = {}
@@ -137,8 +182,26 @@ class Server:
 
     # --- connections come and go ---
 
+    def _wait_ms(self, listener: str) -> int:
+        """Count a connection that was accepted; how long it has to wait."""
+        is_protected = self._counts.is_protected(listener)
+        return self._rates.wait_ms(listener, is_protected, _now_ms())
+
     def _on_accept(self, listener: str, sock: socket.socket, address: Any) -> None:
         session = Session(plain_ip(address[0]), address[1], listener)
+        is_protected = self._counts.is_protected(listener)
+        wait_ms = self._rates.ip_wait_ms(listener, is_protected, session.peer_host, _now_ms())
+        if wait_ms:
+            self._logger.info(
+                "Connection from %s refused in %d ms: %s makes more connections than its quota "
+                "connection_creation_rate allows",
+                session.peer,
+                wait_ms,
+                session.peer_host,
+            )
+            loop = asyncio.get_running_loop()
+            self._throttled[sock] = loop.call_later(wait_ms / 1000, self._turn_away, sock)
+            return
         refusal = self._counts.refusal(session.peer_host)
         if refusal is not None:
             self._logger.info("Connection from %s refused: %s", session.peer, refusal)
@@ -152,11 +215,13 @@ class Server:
         connection = Connection(self._context, session, sock)
         self._connections[connection] = None
         self._counts.opened(listener, session.peer_host)
-        task = self._context.loop.create_task(self._begin(connection, sock))
-        self._starting.add(task)
-        task.add_done_callback(self._starting.discard)
-        if self._counts.is_over and self._counts.is_protected(listener):
-            self._make_room()
+        self._keep(self._context.loop.create_task(self._begin(connection, sock)))
+        if self._counts.excess and is_protected:
+            self._make_room("max.connections is reached and a broker needs the place")
+
+    def _turn_away(self, sock: socket.socket) -> None:
+        del self._throttled[sock]
+        sock.close()
 
     async def _begin(self, connection: Connection, sock: socket.socket) -> None:
         loop = asyncio.get_running_loop()
@@ -174,8 +239,8 @@ class Server:
         for acceptor in self._acceptors:
             acceptor.resume()
 
-    def _make_room(self) -> None:
-        """A broker came in above ``max.connections``: the quietest client goes."""
+    def _make_room(self, reason: str) -> None:
+        """There are more connections than ``max.connections``: the quietest client goes."""
         clients = [
             connection
             for connection in self._connections
@@ -183,7 +248,7 @@ class Server:
         ]
         if clients:
             quietest = min(clients, key=lambda connection: connection.last_active)
-            quietest.close("max.connections is reached and a broker needs the place")
+            quietest.close(reason)
 
     # --- idle connections ---
 
@@ -213,3 +278,7 @@ class Server:
         for connection in idle:
             connection.close(f"idle for longer than connections.max.idle.ms={limit_ms}")
         self._schedule_idle_check(max(next_s, limit_s / IDLE_CHECKS, 0.001))
+
+
+def _now_ms() -> int:
+    return int(asyncio.get_running_loop().time() * 1000)

@@ -11,8 +11,10 @@ Rules this module keeps:
 * A full disk is no reason to give a directory up: the old checkpoint stays.
 """
 
+import functools
 import logging
 import threading
+from collections.abc import Callable
 
 from moldau.ids import TopicPartition
 from moldau.storage.checkpoint import write_offsets
@@ -52,6 +54,13 @@ class CheckpointWriter:
         """Return when it is on the device, or the failure has been reported."""
         self._wanted[f"{log_dir}/{name}"] = offsets
         self._store(log_dir, name)
+
+    def planned(
+        self, log_dir: str, name: str, offsets: dict[TopicPartition, int]
+    ) -> Callable[[], None]:
+        """Like ``write``, but the writing is for the caller to do, in any thread."""
+        self._wanted[f"{log_dir}/{name}"] = offsets
+        return functools.partial(self._store, log_dir, name)
 
     def write_soon(self, log_dir: str, name: str, offsets: dict[TopicPartition, int]) -> None:
         """Like ``write``, on a thread if there is one, which also looks whether it changed."""

@@ -71,6 +71,8 @@ class LogDirs:
         self.directory_ids: dict[str, bytes] = {}
         # The ids of directories that failed while they were in use.
         self.failed_ids: dict[str, bytes] = {}
+        # Those that take no new partitions (cordoned.log.dirs); what they have goes on.
+        self.cordoned: tuple[str, ...] = ()
 
     def open(self) -> None:
         """Create what is missing, take the locks, read the directories' ids.
@@ -116,6 +118,18 @@ class LogDirs:
         lock = self._locks.pop(path, None)
         if lock is not None:
             lock.release()
+
+    def open_to_new_logs(self) -> list[str]:
+        """The live directories that are not cordoned; if all are, the first.
+
+        A partition may have been given to this broker just before its last directory was
+        cordoned: it has to go somewhere.
+        """
+        return [path for path in self.live if path not in self.cordoned] or self.live[:1]
+
+    def cordoned_ids(self) -> list[bytes]:
+        """The ids of the cordoned directories that are live."""
+        return [known for path, known in self.directory_ids.items() if path in self.cordoned]
 
     def configured(self, path: str) -> str | None:
         """The directory as the settings name it, given its absolute path."""

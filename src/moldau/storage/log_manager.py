@@ -1,9 +1,9 @@
 """All partitions of a broker, across its log directories.
 
-Finds the logs at the start, creates and deletes them, and keeps the checkpoints by which
-the next start knows what is safe. It has no clock of its own to work by: what must
-happen every now and then is a plain method that the broker node calls. What must happen to
-every log is in ``log_upkeep``.
+Finds the logs at the start, creates and deletes them, and has the checkpoints kept by which
+the next start knows what is safe (``log_checkpoints``). It has no clock of its own to work
+by: what must happen every now and then is a plain method that the broker node calls. What
+must happen to every log is in ``log_upkeep``.
 
 Rules this module keeps:
 
@@ -28,16 +28,12 @@ from moldau.config.topic import LogConfig
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import NO_UUID, TopicPartition, new_uuid, uuid_to_str
 from moldau.storage.checkpoint import (
-    CLEANER_OFFSET_CHECKPOINT,
-    HIGH_WATERMARK_CHECKPOINT,
-    LOG_START_OFFSET_CHECKPOINT,
-    RECOVERY_POINT_CHECKPOINT,
     read_clean_shutdown,
     write_clean_shutdown,
     write_partition_metadata,
 )
-from moldau.storage.checkpoint_writer import CheckpointWriter
 from moldau.storage.disk import Disk
+from moldau.storage.log_checkpoints import LogCheckpoints
 from moldau.storage.log_context import Executor, LogContext
 from moldau.storage.log_dirs import DELETE, FUTURE, STRAY, LogDirs, suffixed_name
 from moldau.storage.log_failure import is_no_room
@@ -81,7 +77,7 @@ class LogManager:
         self._owner = threading.get_ident()
         self._failures: deque[tuple[str, str]] = deque()
         self._to_remove: list[tuple[int, str]] = []
-        self._checkpoints = CheckpointWriter(disk, executor, self._directory_failed)
+        self._checkpoints = LogCheckpoints(disk, executor, self._directory_failed, self._logs_in)
         self.context = LogContext(
             disk, clock, rng, executor, self._directory_failed, producer_expiration_ms
         )
@@ -132,8 +128,7 @@ class LogManager:
                 self.dirs.fail(path, f"loading failed: {error}")
                 continue
             self.was_clean_shutdown &= loaded.was_clean
-            for name, offsets in loaded.checkpoints.items():
-                self._checkpoints.found(path, name, offsets)
+            self._checkpoints.found(path, loaded.checkpoints)
             self._sort(loaded, found)
         for topic_partition, copies in found.items():
             self._adopt(topic_partition, copies, assigned_dir)
@@ -182,7 +177,7 @@ class LogManager:
                 closed[log.log_dir] = False
         self.handle_failures()
         for path in list(self.dirs.live):
-            self._write_checkpoints(path)
+            self._checkpoints.write_all(path)
         for path in self.dirs.live:
             if closed[path]:
                 self._write_marker(path, broker_epoch)
@@ -278,10 +273,10 @@ class LogManager:
             candidates = [log_dir]
         else:
             now_ms = self._clock.now_ms()
-            candidates = self._load.least_first(self.dirs.live, self.all_logs, now_ms)
+            candidates = self._load.least_first(self.dirs.open_to_new_logs(), self.all_logs, now_ms)
         for path in candidates:
             directory = f"{path}/{name}"
-            self._update_checkpoints(path, topic_partition)
+            self._checkpoints.forget(path, topic_partition)
             try:
                 self._disk.make_dirs(directory)
                 if topic_id != NO_UUID:
@@ -300,11 +295,6 @@ class LogManager:
         raise ApiError(
             ErrorCode.KAFKA_STORAGE_ERROR, f"no log directory can take {topic_partition} now"
         )
-
-    def _update_checkpoints(self, path: str, topic_partition: TopicPartition) -> None:
-        """Before a log is made: its namesake that was deleted must not vouch for its offsets."""
-        if self._checkpoints.may_name(path, topic_partition):
-            self._write_checkpoints(path)
 
     def delete(self, topic_partition: TopicPartition, *, is_stray: bool = False) -> bool:
         """Give the name free and remove the files later; stray partitions are kept aside.
@@ -349,14 +339,13 @@ class LogManager:
         The checkpoints come with it: what they said in the old directory must not be lost.
         """
         future = self.future_logs[topic_partition]
-        path = future.log_dir
-        start_offsets = self._log_start_offsets(path)
+        write_start_offsets = self._checkpoints.planned_log_start_offsets(future.log_dir)
 
         def work() -> None:
             # Nobody reads a copy: what it discarded on its way need not wait.
             future.remove_deleted_files(future.now_ms() + future.config.file_delete_delay_ms)
             future.flush()
-            self._checkpoints.write(path, LOG_START_OFFSET_CHECKPOINT, start_offsets)
+            write_start_offsets()
 
         return work
 
@@ -411,28 +400,21 @@ class LogManager:
         """Write down up to where each log is durable."""
         del now_ms
         self.handle_failures()
-        for path in list(self.dirs.live):
-            offsets = self._recovery_points(path)
-            self._checkpoints.write_soon(path, RECOVERY_POINT_CHECKPOINT, offsets)
+        self._checkpoints.write_recovery_points(list(self.dirs.live))
 
     def checkpoint_log_start_offsets(self, now_ms: int) -> None:
         """Write down where logs start, where the first segment does not say it."""
         del now_ms
-        for path in list(self.dirs.live):
-            offsets = self._log_start_offsets(path)
-            self._checkpoints.write_soon(path, LOG_START_OFFSET_CHECKPOINT, offsets)
+        self._checkpoints.write_log_start_offsets(list(self.dirs.live))
 
     def checkpoint_high_watermarks(self, now_ms: int) -> None:
         """Write down what is committed (``replication-offset-checkpoint``)."""
         del now_ms
-        for path in list(self.dirs.live):
-            offsets = self._high_watermarks(path)
-            self._checkpoints.write_soon(path, HIGH_WATERMARK_CHECKPOINT, offsets)
+        self._checkpoints.write_high_watermarks(list(self.dirs.live))
 
     def checkpoint_cleaner_offsets(self, path: str) -> None:
         """Write down up to where the logs in ``path`` are clean."""
-        offsets = self._cleaner_offsets(path)
-        self._checkpoints.write_soon(path, CLEANER_OFFSET_CHECKPOINT, offsets)
+        self._checkpoints.write_cleaner_offsets(path)
 
     def delete_expired_directories(self, now_ms: int) -> None:
         """Remove deleted partitions whose ``file.delete.delay.ms`` are over."""
@@ -452,39 +434,6 @@ class LogManager:
             self._disk.remove_tree(directory)
         except OSError as error:
             _log.warning("%s was not removed: %s", directory, error)
-
-    # -- checkpoints --
-
-    def _write_checkpoints(self, path: str) -> None:
-        """All of them, and wait for them."""
-        write = self._checkpoints.write
-        write(path, RECOVERY_POINT_CHECKPOINT, self._recovery_points(path))
-        write(path, LOG_START_OFFSET_CHECKPOINT, self._log_start_offsets(path))
-        write(path, HIGH_WATERMARK_CHECKPOINT, self._high_watermarks(path))
-        cleaner_offsets = self._cleaner_offsets(path)
-        # Most brokers compact nothing but a few small logs, and have no such file.
-        if cleaner_offsets or self._disk.exists(f"{path}/{CLEANER_OFFSET_CHECKPOINT}"):
-            write(path, CLEANER_OFFSET_CHECKPOINT, cleaner_offsets)
-
-    def _recovery_points(self, path: str) -> dict[TopicPartition, int]:
-        return {log.topic_partition: log.recovery_point for log in self._logs_in(path)}
-
-    def _log_start_offsets(self, path: str) -> dict[TopicPartition, int]:
-        return {
-            log.topic_partition: log.log_start_offset
-            for log in self._logs_in(path)
-            if log.log_start_offset > log.segments.first.base_offset
-        }
-
-    def _cleaner_offsets(self, path: str) -> dict[TopicPartition, int]:
-        return {
-            log.topic_partition: log.cleaner_checkpoint
-            for log in self._logs_in(path)
-            if log.cleaner_checkpoint >= 0
-        }
-
-    def _high_watermarks(self, path: str) -> dict[TopicPartition, int]:
-        return {log.topic_partition: log.high_watermark for log in self._logs_in(path)}
 
     # -- failures --
 

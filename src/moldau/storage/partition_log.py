@@ -17,7 +17,6 @@ Rules this module keeps:
   the log is as it was.
 """
 
-import logging
 from collections.abc import Sequence
 from typing import Final, Protocol
 
@@ -30,14 +29,14 @@ from moldau.storage.aborted_lookup import aborted_between, aborted_in
 from moldau.storage.checkpoint import LEADER_EPOCH_CHECKPOINT
 from moldau.storage.follower_append import append_replicated, write_batches
 from moldau.storage.leader_epochs import LeaderEpochCache
-from moldau.storage.leftovers import CLEANED_SUFFIX, SWAP_SUFFIX
 from moldau.storage.log_context import LogContext
 from moldau.storage.log_failure import storage_error
 from moldau.storage.log_flusher import RENAMING, FlushJob, LogFlusher
 from moldau.storage.log_reader import LogReader
 from moldau.storage.log_results import FetchData, LogAppendInfo, TimestampOffset
 from moldau.storage.log_retention import delete_old_segments, roll_if_overdue
-from moldau.storage.producer_replay import read_marker, rebuild_producer_state
+from moldau.storage.log_truncation import start_anew, truncate
+from moldau.storage.producer_replay import read_marker
 from moldau.storage.producer_state import AppendOrigin, DuplicateBatch, ProducerStateManager
 from moldau.storage.segment import Segment
 from moldau.storage.segment_list import DeletedFiles, DeletedItem, SegmentList
@@ -51,8 +50,6 @@ from moldau.storage.txn_index import AbortedTxn
 
 _CLIENT: Final = AppendOrigin.CLIENT
 _RAFT_LEADER: Final = AppendOrigin.RAFT_LEADER
-
-_log = logging.getLogger(__name__)
 
 
 class Abortable(Protocol):
@@ -389,7 +386,7 @@ class PartitionLog:
         if self._flusher.recovery_point >= base_offset:
             # Recovery will not look at the old segment: its indexes must be right for ever.
             self._sync_before_roll(old)
-        new = self._context.new_segment(self.directory, base_offset, self.config)
+        new = self.new_segment(base_offset)
         try:
             self.producers.map_end_offset = base_offset
             snapshot = self.producers.take_snapshot()
@@ -504,27 +501,16 @@ class PartitionLog:
         try:
             removed = self.segments.remove_first(count)
             self.move_log_start_offset(self.segments.first.base_offset)
-            self._discard(removed)
+            self.discard(removed)
         except OSError as error:
             raise self.storage_error(error, "deleting old segments of") from error
 
-    def swap_segments(self, cleaned: Segment, sources: Sequence[Segment]) -> None:
-        """Let a ``.cleaned`` segment take the place of those it was made from.
+    def replace_segments(self, sources: Sequence[Segment], segment: Segment) -> None:
+        """Let ``segment`` take the place of ``sources``, whose files stay as they are."""
+        self.segments.replace(sources, segment)
+        self._reader.forget_places()
 
-        Raises:
-            ApiError: KAFKA_STORAGE_ERROR; the directory is offline then, and the next start
-                finds the sources or finishes the swap.
-        """
-        try:
-            cleaned.change_suffix(CLEANED_SUFFIX, SWAP_SUFFIX)
-            self.segments.replace(sources, cleaned)
-            self._discard(list(sources), keep_snapshot=cleaned.base_offset)
-            cleaned.change_suffix(SWAP_SUFFIX, "")
-        except OSError as error:
-            # Half of the names are changed: not even a full disk is an excuse here.
-            raise self.storage_error(error, "swapping segments of", in_fsync=True) from error
-
-    def _discard(self, segments: list[Segment], keep_snapshot: int = -1) -> None:
+    def discard(self, segments: list[Segment], keep_snapshot: int = -1) -> None:
         """Rename the files of segments that are out of the list; they go after a while.
 
         So do their snapshots of producers, but for the one at ``keep_snapshot``.
@@ -563,68 +549,35 @@ class PartitionLog:
 
         For a follower whose log parted from the leader's.
         """
-        if offset < self.high_watermark:
-            _log.warning(
-                "Truncating %s to offset %d, below its high watermark %d",
-                self.topic_partition,
-                offset,
-                self.high_watermark,
-            )
-        if offset >= self.log_end_offset:
-            # An epoch may have been noted for which nothing was ever written.
-            self.leader_epochs.truncate_from_end(self.log_end_offset)
-            self._latest_epoch = self.leader_epochs.latest_epoch
-            return False
-        if offset < self.segments.first.base_offset:
-            self.truncate_fully_and_start_at(offset)
-            return True
-        now_ms = self._context.clock.now_ms()
-        self._stop_cleaning()
-        self.cleaner_checkpoint = min(self.cleaner_checkpoint, offset)
-        try:
-            self._flusher.on_cut(offset)
-            self._discard(self.segments.remove_after(offset))
-            self.segments.active.truncate_to(offset, now_ms)
-            self._set_end(offset)
-            self.log_start_offset = min(self.log_start_offset, offset)
-            self.leader_epochs.truncate_from_end(offset)
-            self._latest_epoch = self.leader_epochs.latest_epoch
-            rebuild_producer_state(
-                self.producers, self.segments, self.log_start_offset, offset, now_ms
-            )
-        except OSError as error:
-            raise self.storage_error(error, f"truncating to {offset}:") from error
-        if self.high_watermark > offset:
-            self.update_high_watermark(offset)
-        return True
+        return truncate(self, offset)
 
     def truncate_fully_and_start_at(self, offset: int, log_start_offset: int | None = None) -> None:
         """Drop every record; the next one gets ``offset``."""
+        start_anew(self, offset, offset if log_start_offset is None else log_start_offset)
+
+    def prepare_cut(self, offset: int) -> None:
+        """The records from ``offset`` on are about to go: who works on them need not go on."""
         self._stop_cleaning()
-        self.cleaner_checkpoint = -1
-        try:
-            self._flusher.on_cut(offset)
-            old = list(self.segments)
-            self._discard(old)
-            new = self._context.new_segment(self.directory, offset, self.config)
-            self.segments.replace_all(new)
-            self._set_end(offset)
-            self.leader_epochs.clear()
-            self._latest_epoch = self.leader_epochs.latest_epoch
-            self.producers.truncate_fully_and_start_at(offset)
-        except OSError as error:
-            raise self.storage_error(error, f"starting anew at {offset}:") from error
-        self.log_start_offset = offset if log_start_offset is None else log_start_offset
-        self.update_high_watermark(offset)
+        self._flusher.on_cut(offset)
+
+    def truncate_epochs(self, offset: int) -> None:
+        """The log ends at ``offset``: no epoch begins later."""
+        self.leader_epochs.truncate_from_end(offset)
+        self._latest_epoch = self.leader_epochs.latest_epoch
+
+    def set_end(self, offset: int) -> None:
+        """Move the end back. Readers may remember places behind it."""
+        self.log_end_offset = offset
+        self._reader.forget_places()
+
+    def new_segment(self, base_offset: int) -> Segment:
+        """An empty segment in the directory, not yet in the list; raises OSError."""
+        return self._context.new_segment(self.directory, base_offset, self.config)
 
     def _stop_cleaning(self) -> None:
         """What a cleaner has read is about to change: its work so far is worth nothing."""
         if self.cleaning is not None:
             self.cleaning.abort()
-
-    def _set_end(self, offset: int) -> None:
-        self.log_end_offset = offset
-        self._reader.forget_places()
 
     # -- end of life --
 

@@ -33,43 +33,43 @@ if TYPE_CHECKING:
 def create_topics(
     broker: "Broker", request: CreateTopicsRequest, context: "RequestContext"
 ) -> Awaitable[CreateTopicsResponse]:
-    return broker.commit(broker.controller.create_topics(request))
+    return broker.change(lambda: broker.controller.create_topics(request))
 
 
 def delete_topics(
     broker: "Broker", request: DeleteTopicsRequest, context: "RequestContext"
 ) -> Awaitable[DeleteTopicsResponse]:
-    return broker.commit(broker.controller.delete_topics(request, context.api_version))
+    return broker.change(lambda: broker.controller.delete_topics(request, context.api_version))
 
 
 def create_partitions(
     broker: "Broker", request: CreatePartitionsRequest, context: "RequestContext"
 ) -> Awaitable[CreatePartitionsResponse]:
-    return broker.commit(broker.controller.create_partitions(request))
+    return broker.change(lambda: broker.controller.create_partitions(request))
 
 
 def alter_configs(
     broker: "Broker", request: AlterConfigsRequest, context: "RequestContext"
 ) -> Awaitable[AlterConfigsResponse]:
-    return broker.commit(broker.controller.alter_configs(request))
+    return broker.change(lambda: broker.controller.alter_configs(request))
 
 
 def incremental_alter_configs(
     broker: "Broker", request: IncrementalAlterConfigsRequest, context: "RequestContext"
 ) -> Awaitable[IncrementalAlterConfigsResponse]:
-    return broker.commit(broker.controller.incremental_alter_configs(request))
+    return broker.change(lambda: broker.controller.incremental_alter_configs(request))
 
 
 def elect_leaders(
     broker: "Broker", request: ElectLeadersRequest, context: "RequestContext"
 ) -> Awaitable[ElectLeadersResponse]:
-    return broker.commit(broker.controller.elect_leaders(request))
+    return broker.change(lambda: broker.controller.elect_leaders(request))
 
 
 def alter_reassignments(
     broker: "Broker", request: AlterPartitionReassignmentsRequest, context: "RequestContext"
 ) -> Awaitable[AlterPartitionReassignmentsResponse]:
-    return broker.commit(broker.controller.alter_partition_reassignments(request))
+    return broker.change(lambda: broker.controller.alter_partition_reassignments(request))
 
 
 def list_reassignments(
@@ -81,4 +81,4 @@ def list_reassignments(
 def update_features(
     broker: "Broker", request: UpdateFeaturesRequest, context: "RequestContext"
 ) -> Awaitable[UpdateFeaturesResponse]:
-    return broker.commit(broker.controller.update_features(request, context.api_version))
+    return broker.change(lambda: broker.controller.update_features(request, context.api_version))

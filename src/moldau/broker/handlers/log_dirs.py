@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import TopicPartition
+from moldau.metadata.features import METADATA_4_3_IV0
 from moldau.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirPartitionResult,
     AlterReplicaLogDirsRequest,
@@ -76,6 +77,9 @@ def _describe(
         topics=list(topics.values()),
         total_bytes=total_bytes,
         usable_bytes=usable_bytes,
+        is_cordoned=(
+            path in broker.logs.dirs.cordoned and broker.image.metadata_version >= METADATA_4_3_IV0
+        ),
     )
 
 
@@ -115,7 +119,8 @@ async def _move(broker: "Broker", topic_partition: TopicPartition, wanted: str) 
 
     Raises:
         ApiError: INVALID_TOPIC_EXCEPTION, LOG_DIR_NOT_FOUND, KAFKA_STORAGE_ERROR,
-            REPLICA_NOT_AVAILABLE (the wish is remembered).
+            INVALID_REPLICA_ASSIGNMENT (cordoned), REPLICA_NOT_AVAILABLE (the wish is
+            remembered).
     """
     logs = broker.logs
     if not has_room_for_suffix(topic_partition):
@@ -127,6 +132,9 @@ async def _move(broker: "Broker", topic_partition: TopicPartition, wanted: str) 
         raise ApiError(ErrorCode.LOG_DIR_NOT_FOUND, message)
     if path not in logs.dirs.live:
         raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"log directory {path} is offline")
+    if path in logs.dirs.cordoned:
+        message = f"log directory {path} is cordoned: take it out of cordoned.log.dirs first"
+        raise ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
     partition = broker.replicas.find(topic_partition)
     if partition is None and not broker.replicas.is_offline(topic_partition):
         logs.wishes.add(topic_partition, path)

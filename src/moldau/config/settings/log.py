@@ -15,7 +15,7 @@ compression.type STRING producer uncompressed|zstd|lz4|snappy|gzip|producer HIGH
   Codec of stored batches; producer keeps what the producer chose.
 compression.zstd.level INT 3 -131072..22 MEDIUM cluster-wide honoured
   Level at which the broker compresses with zstd.
-cordoned.log.dirs LIST '' any MEDIUM per-broker accepted
+cordoned.log.dirs LIST '' any MEDIUM per-broker honoured
   Log directories that get no new partitions.
 create.topic.policy.class.name CLASS null any LOW read-only refused
   Java class that may veto the creation of a topic.

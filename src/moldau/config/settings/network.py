@@ -19,8 +19,8 @@ listener.security.protocol.map STRING SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:
   Security protocol of each listener name.
 listeners LIST PLAINTEXT://:9092 nonempty HIGH per-broker honoured
   Addresses to listen on, as NAME://host:port; no host means every interface.
-max.connection.creation.rate INT 2147483647 0.. MEDIUM cluster-wide accepted
-  Most new connections per second.
+max.connection.creation.rate INT 2147483647 0.. MEDIUM cluster-wide honoured
+  Most new connections per second; more have to wait.
 max.connections INT 2147483647 0.. MEDIUM cluster-wide honoured
   Most connections at a time.
 max.connections.per.ip INT 2147483647 0.. MEDIUM cluster-wide honoured

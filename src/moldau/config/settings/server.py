@@ -39,15 +39,15 @@ metrics.recording.level STRING INFO any LOW read-only accepted
   How detailed metrics are.
 metrics.sample.window.ms LONG 30000 1.. LOW read-only accepted
   Length of one sample of a metric.
-num.replica.alter.log.dirs.threads INT null any HIGH read-only accepted
+num.replica.alter.log.dirs.threads INT null any HIGH read-only honoured
   Threads that move replicas between directories; as many as directories if unset.
 num.replica.fetchers INT 1 1.. HIGH cluster-wide accepted
   Threads that fetch from each other broker.
 producer.purgatory.purge.interval.requests INT 1000 any MEDIUM read-only accepted
   Requests after which finished produces are dropped from the waiting list.
-quota.window.num INT 11 1.. LOW read-only accepted
+quota.window.num INT 11 1.. LOW read-only honoured
   Samples kept for client quotas.
-quota.window.size.seconds INT 1 1.. LOW read-only accepted
+quota.window.size.seconds INT 1 1.. LOW read-only honoured
   Length of one sample for client quotas.
 replica.fetch.backoff.ms INT 1000 0.. MEDIUM read-only accepted
   Pause after a failed fetch from the leader.

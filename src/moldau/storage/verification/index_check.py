@@ -14,7 +14,7 @@ in advance and cuts it when it closes it.
 
 from collections.abc import Iterator
 from struct import Struct
-from typing import Final
+from typing import ClassVar, Final
 
 from moldau.record.header import BatchHeader
 from moldau.storage.verification.findings import FileFindings, Finding, Severity
@@ -24,61 +24,109 @@ _TIME_ENTRY: Final = Struct(">qi")
 
 _ZEROS: Final = bytes(1 << 16)
 
-_OFFSET_FOLLOWS: Final = "fetches of these offsets can miss records or fail"
-_TIME_FOLLOWS: Final = "searches by time and retention by time go by it and can be wrong"
 _REMEDY: Final = (
     "delete the .index and .timeindex files of this segment: the next start reads the segment "
     "and builds them anew"
 )
 
 
-class OffsetIndexCheck:
-    """The ``.index`` file of one segment."""
+class _IndexCheck:
+    """The entries of one index file, to be held against the batches as they go by."""
+
+    _form: ClassVar[Struct]
+    _follows: ClassVar[str]
 
     def __init__(self, path: str, data: bytes, base_offset: int, severity: Severity) -> None:
         self._findings = FileFindings(path, severity)
-        self._base_offset = base_offset
-        self._entries = list(self._read(data))
+        # Number, offset and what is said of the offset, of every entry that is in its place.
+        self._entries: list[tuple[int, int, int]] = []
+        for number, one, other, is_sorted in _entries(data, self._form, self._findings):
+            relative, value = self._fields(one, other)
+            entry = (number, base_offset + relative, value)
+            if is_sorted:
+                self._entries.append(entry)
+            else:
+                self._report(entry, "between entries that say otherwise", separator=", ")
         self.entry_count = len(self._entries)
         # The next entry that no batch has been held against yet.
         self._next = 0
+
+    def _fields(self, one: int, other: int) -> tuple[int, int]:
+        """The relative offset, and what is said of it, in an entry as it is stored."""
+        raise NotImplementedError
+
+    def _said(self, entry: tuple[int, int, int]) -> str:
+        raise NotImplementedError
+
+    def _left(self) -> list[tuple[int, int, int]]:
+        """Entries that no batch has come for."""
+        return self._entries[self._next :]
+
+    def _report(
+        self,
+        entry: tuple[int, int, int],
+        problem: str,
+        *,
+        separator: str = ": ",
+        with_offset: bool = True,
+    ) -> None:
+        number, offset, _ = entry
+        said = f"{self._said(entry)}{separator}{problem}"
+        self._add(number, said, offset if with_offset else None)
+
+    def _add(self, number: int, problem: str, offset: int | None = None) -> None:
+        self._findings.add(
+            problem,
+            position=number * self._form.size,
+            offset=offset,
+            follows=self._follows,
+            remedy=_REMEDY,
+        )
+
+
+class OffsetIndexCheck(_IndexCheck):
+    """The ``.index`` file of one segment: where in the file a batch begins."""
+
+    _form = _OFFSET_ENTRY
+    _follows = "fetches of these offsets can miss records or fail"
+
+    def __init__(self, path: str, data: bytes, base_offset: int, severity: Severity) -> None:
+        super().__init__(path, data, base_offset, severity)
         # Entries whose place was right and whose offset lies in a later batch.
         self._awaited: list[tuple[int, int, int]] = []
 
-    def _read(self, data: bytes) -> Iterator[tuple[int, int, int]]:
-        """Number, offset and position of every entry that is in its place."""
-        for number, relative, position, is_sorted in _entries(data, _OFFSET_ENTRY, self._findings):
-            offset = self._base_offset + relative
-            if is_sorted:
-                yield number, offset, position
-            else:
-                problem = f"{_shown(number, offset, position)}, between entries that say otherwise"
-                self._report(number, problem, offset)
+    def _fields(self, one: int, other: int) -> tuple[int, int]:
+        return one, other
+
+    def _said(self, entry: tuple[int, int, int]) -> str:
+        number, offset, place = entry
+        return f"entry {number} says that offset {offset} is at position {place}"
 
     def on_batch(self, position: int, header: BatchHeader) -> None:
         while self._next < len(self._entries):
-            number, offset, place = self._entries[self._next]
+            entry = self._entries[self._next]
+            _, offset, place = entry
             if place > position:
                 break
             self._next += 1
             if place < position:
-                self._report(number, f"{_shown(number, offset, place)}: no batch begins there")
+                self._report(entry, "no batch begins there", with_offset=False)
             elif offset < header.base_offset:
                 found = f"the batch there has offsets {header.base_offset} to {header.last_offset}"
-                self._report(number, f"{_shown(number, offset, place)}: {found}", offset)
+                self._report(entry, found)
             elif offset != header.last_offset:
-                self._awaited.append((number, offset, place))
+                self._awaited.append(entry)
         if self._awaited:
             self._awaited = [
                 entry for entry in self._awaited if not self._is_settled(entry, header)
             ]
 
     def _is_settled(self, entry: tuple[int, int, int], header: BatchHeader) -> bool:
-        number, offset, place = entry
+        offset = entry[1]
         if header.last_offset < offset:
             return False
         if header.last_offset > offset:
-            self._report(number, f"{_shown(number, offset, place)}: no batch ends with it", offset)
+            self._report(entry, "no batch ends with it")
         return True
 
     def skip(self, position: int) -> None:
@@ -89,101 +137,64 @@ class OffsetIndexCheck:
 
     def finish(self, size: int) -> list[Finding]:
         """All findings; ``size`` is where the batches end."""
-        for number, offset, place in self._entries[self._next :]:
-            self._report(
-                number,
-                f"{_shown(number, offset, place)}: the batches of the segment end at {size}",
-                offset,
-            )
-        for number, offset, place in self._awaited:
-            self._report(number, f"{_shown(number, offset, place)}: no batch ends with it", offset)
+        for entry in self._left():
+            self._report(entry, f"the batches of the segment end at {size}")
+        for entry in self._awaited:
+            self._report(entry, "no batch ends with it")
         return self._findings.take()
 
-    def _report(self, number: int, problem: str, offset: int | None = None) -> None:
-        self._findings.add(
-            problem,
-            position=number * _OFFSET_ENTRY.size,
-            offset=offset,
-            follows=_OFFSET_FOLLOWS,
-            remedy=_REMEDY,
-        )
 
+class TimeIndexCheck(_IndexCheck):
+    """The ``.timeindex`` file of one segment: the largest timestamp up to an offset."""
 
-def _shown(number: int, offset: int, place: int) -> str:
-    return f"entry {number} says that offset {offset} is at position {place}"
-
-
-def _said(number: int, timestamp: int, offset: int) -> str:
-    return f"entry {number} says that up to offset {offset} the latest timestamp is {timestamp}"
-
-
-class TimeIndexCheck:
-    """The ``.timeindex`` file of one segment."""
+    _form = _TIME_ENTRY
+    _follows = "searches by time and retention by time go by it and can be wrong"
 
     def __init__(self, path: str, data: bytes, base_offset: int, severity: Severity) -> None:
-        self._findings = FileFindings(path, severity)
-        self._base_offset = base_offset
-        self._entries = list(self._read(data))
-        self.entry_count = len(self._entries)
-        self._next = 0
+        super().__init__(path, data, base_offset, severity)
         self._max_timestamp = -1
         # Whether every batch so far could be read.
         self._is_complete = True
 
-    def _read(self, data: bytes) -> Iterator[tuple[int, int, int]]:
-        """Number, timestamp and offset of every entry that is in its place."""
-        for number, timestamp, relative, is_sorted in _entries(data, _TIME_ENTRY, self._findings):
-            offset = self._base_offset + relative
-            if is_sorted:
-                yield number, timestamp, offset
-            else:
-                problem = f"{_said(number, timestamp, offset)}, between entries that say otherwise"
-                self._report(number, problem, offset)
+    def _fields(self, one: int, other: int) -> tuple[int, int]:
+        return other, one
+
+    def _said(self, entry: tuple[int, int, int]) -> str:
+        number, offset, timestamp = entry
+        return f"entry {number} says that up to offset {offset} the latest timestamp is {timestamp}"
 
     def on_batch(self, header: BatchHeader) -> None:
-        largest_before = self._max_timestamp
-        if header.max_timestamp > largest_before:
+        if header.max_timestamp > self._max_timestamp:
             self._max_timestamp = header.max_timestamp
         while self._next < len(self._entries):
-            number, timestamp, offset = self._entries[self._next]
+            entry = self._entries[self._next]
+            _, offset, timestamp = entry
             if offset > header.last_offset:
                 return
             self._next += 1
-            shown = _said(number, timestamp, offset)
             if offset < header.base_offset:
-                self._report(number, f"{shown}: there is no such offset", offset)
+                self._report(entry, "there is no such offset")
             elif timestamp < self._max_timestamp or header.max_timestamp != timestamp:
-                self._report(number, f"{shown}: it is {self._max_timestamp}", offset)
+                self._report(entry, f"it is {self._max_timestamp}")
 
     def skip(self, next_offset: int) -> None:
         """Batches before ``next_offset`` could not be read: entries about them are not judged."""
         self._is_complete = False
-        while self._next < len(self._entries) and self._entries[self._next][2] < next_offset:
+        while self._next < len(self._entries) and self._entries[self._next][1] < next_offset:
             self._next += 1
 
     def finish(self, *, must_be_complete: bool) -> list[Finding]:
         """All findings. A segment that was closed ends its index with its largest timestamp."""
-        for number, timestamp, offset in self._entries[self._next :]:
-            shown = _said(number, timestamp, offset)
-            self._report(number, f"{shown}: the segment ends before it", offset)
-        last = self._entries[-1] if self._entries else None
-        largest = last[1] if last else -1
+        for entry in self._left():
+            self._report(entry, "the segment ends before it")
+        number, _, largest = self._entries[-1] if self._entries else (-1, -1, -1)
         if must_be_complete and self._is_complete and largest < self._max_timestamp:
-            self._report(
-                last[0] + 1 if last else 0,
+            problem = (
                 f"the largest timestamp of the segment is {self._max_timestamp}, but the last "
-                f"entry says {largest}",
+                f"entry says {largest}"
             )
+            self._add(number + 1, problem)
         return self._findings.take()
-
-    def _report(self, number: int, problem: str, offset: int | None = None) -> None:
-        self._findings.add(
-            problem,
-            position=number * _TIME_ENTRY.size,
-            offset=offset,
-            follows=_TIME_FOLLOWS,
-            remedy=_REMEDY,
-        )
 
 
 def _entries(

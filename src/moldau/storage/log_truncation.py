@@ -1,0 +1,71 @@
+"""Taking back the end of a log: for a follower whose records parted from its leader's.
+
+Everything that speaks of the records goes with them: segments, indexes, epochs, producers,
+and the places that readers remember.
+
+Rules this module keeps:
+
+* A cleaner at work is stopped, and flushes that wait are made void, before anything else:
+  what they have seen is about to change.
+* Offsets move after the files: whoever sees the new end finds nothing behind it.
+"""
+
+import logging
+from typing import TYPE_CHECKING
+
+from moldau.storage.producer_replay import rebuild_producer_state
+
+if TYPE_CHECKING:
+    from moldau.storage.partition_log import PartitionLog
+
+_log = logging.getLogger(__name__)
+
+
+def truncate(log: "PartitionLog", offset: int) -> bool:
+    """See ``PartitionLog.truncate_to``."""
+    if offset < log.high_watermark:
+        _log.warning(
+            "Truncating %s to offset %d, below its high watermark %d",
+            log.topic_partition,
+            offset,
+            log.high_watermark,
+        )
+    if offset >= log.log_end_offset:
+        # An epoch may have been noted for which nothing was ever written.
+        log.truncate_epochs(log.log_end_offset)
+        return False
+    if offset < log.segments.first.base_offset:
+        start_anew(log, offset, offset)
+        return True
+    now_ms = log.now_ms()
+    log.prepare_cut(offset)
+    log.cleaner_checkpoint = min(log.cleaner_checkpoint, offset)
+    try:
+        log.discard(log.segments.remove_after(offset))
+        log.segments.active.truncate_to(offset, now_ms)
+        log.set_end(offset)
+        log.log_start_offset = min(log.log_start_offset, offset)
+        log.truncate_epochs(offset)
+        rebuild_producer_state(log.producers, log.segments, log.log_start_offset, offset, now_ms)
+    except OSError as error:
+        raise log.storage_error(error, f"truncating to {offset}:") from error
+    if log.high_watermark > offset:
+        log.update_high_watermark(offset)
+    return True
+
+
+def start_anew(log: "PartitionLog", offset: int, log_start_offset: int) -> None:
+    """See ``PartitionLog.truncate_fully_and_start_at``."""
+    log.prepare_cut(offset)
+    log.cleaner_checkpoint = -1
+    try:
+        log.discard(list(log.segments))
+        log.segments.replace_all(log.new_segment(offset))
+        log.set_end(offset)
+        log.leader_epochs.clear()
+        log.truncate_epochs(offset)
+        log.producers.truncate_fully_and_start_at(offset)
+    except OSError as error:
+        raise log.storage_error(error, f"starting anew at {offset}:") from error
+    log.log_start_offset = log_start_offset
+    log.update_high_watermark(offset)

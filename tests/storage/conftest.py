@@ -1,0 +1,25 @@
+"""What most tests of logs stand on: a clock that is moved by hand, and a simulated disk."""
+
+import pytest
+
+from moldau.clock import ManualClock
+from moldau.storage.partition_log import PartitionLog
+from moldau.storage.simulated_disk import SimulatedDisk
+from tests.storage.log_cleaning import compacted_log
+from tests.storage.log_making import START_MS
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(START_MS)
+
+
+@pytest.fixture
+def disk(clock: ManualClock) -> SimulatedDisk:
+    return SimulatedDisk(clock=clock)
+
+
+@pytest.fixture
+def log(disk: SimulatedDisk, clock: ManualClock) -> PartitionLog:
+    """An empty compacted log."""
+    return compacted_log(disk, clock)

@@ -1,0 +1,124 @@
+"""A swap goes in steps; whatever comes between two of them finds the log in order."""
+
+import pytest
+
+from moldau.clock import ManualClock
+from moldau.storage.partition_log import PartitionLog
+from moldau.storage.simulated_disk import SimulatedDisk, keep_everything
+from tests.storage.log_cleaning import (
+    COMPACT,
+    Cleaner,
+    check_segments,
+    compacted_log,
+    fill,
+    last_values,
+    offsets_of,
+)
+from tests.storage.log_making import START_MS, reopened
+
+# More than a pass over the log below has.
+MOST_STEPS = 40
+STEPS = pytest.mark.parametrize("steps", range(MOST_STEPS))
+
+
+@pytest.fixture
+def disk() -> SimulatedDisk:
+    return SimulatedDisk(clock=ManualClock(START_MS))
+
+
+@pytest.fixture
+def log(disk: SimulatedDisk) -> PartitionLog:
+    log = compacted_log(disk)
+    fill(log)
+    return log
+
+
+def begun(disk: SimulatedDisk, log: PartitionLog, steps: int) -> Cleaner:
+    cleaner = Cleaner(disk, ManualClock(START_MS), [log])
+    cleaner.begin()
+    for _ in range(steps):
+        cleaner.threads.step()
+    return cleaner
+
+
+def after_a_crash(disk: SimulatedDisk) -> PartitionLog:
+    disk.crash(keep_everything)
+    log = reopened(disk, COMPACT)
+    log.update_high_watermark(log.log_end_offset)
+    check_segments(log)
+    names = disk.list_dir(log.directory)
+    assert not [name for name in names if name.endswith((".cleaned", ".swap", ".deleted"))]
+    return log
+
+
+def suffixes_seen(disk: SimulatedDisk, log: PartitionLog) -> set[str]:
+    return {name.rpartition(".")[2] for name in disk.list_dir(log.directory)}
+
+
+def test_the_steps_below_reach_into_swaps_and_to_the_end_of_the_pass(
+    disk: SimulatedDisk, log: PartitionLog
+) -> None:
+    cleaner = begun(disk, log, 0)
+    seen = []
+    for _ in range(MOST_STEPS - 1):
+        cleaner.threads.step()
+        seen.append("swap" in suffixes_seen(disk, log))
+    assert sum(seen) > 5
+    assert not cleaner.cleaner.in_progress
+
+
+@STEPS
+def test_a_log_is_whole_after_a_crash(disk: SimulatedDisk, log: PartitionLog, steps: int) -> None:
+    expected = last_values(log)
+    begun(disk, log, steps)
+    assert last_values(log) == expected
+    check_segments(log)
+    again = after_a_crash(disk)
+    assert (last_values(again), again.log_end_offset) == (expected, 20)
+
+
+@STEPS
+def test_what_is_cut_off_does_not_come_back(
+    disk: SimulatedDisk, log: PartitionLog, steps: int
+) -> None:
+    cleaner = begun(disk, log, steps)
+    log.truncate_to(10)
+    twin = disk.fork()
+    again = after_a_crash(twin)
+    assert again.log_end_offset <= 10
+    assert all(offset < 10 for offset in offsets_of(again))
+    cleaner.threads.finish()
+    assert offsets_of(log) == offsets_of(again)
+
+
+@STEPS
+def test_a_log_can_be_closed(disk: SimulatedDisk, log: PartitionLog, steps: int) -> None:
+    expected = last_values(log)
+    cleaner = begun(disk, log, steps)
+    log.close()
+    cleaner.threads.finish()
+    assert not suffixes_seen(disk, log) & {"cleaned", "swap"}
+    assert last_values(after_a_crash(disk)) == expected
+
+
+@STEPS
+def test_a_log_whose_disk_failed_is_left_as_it_is(
+    disk: SimulatedDisk, log: PartitionLog, steps: int
+) -> None:
+    expected = last_values(log)
+    cleaner = begun(disk, log, steps)
+    before = disk.list_dir(log.directory)
+    log.close_files()
+    assert disk.list_dir(log.directory) == before
+    cleaner.threads.finish()
+    assert last_values(after_a_crash(disk)) == expected
+
+
+@STEPS
+def test_the_directory_can_be_renamed(disk: SimulatedDisk, log: PartitionLog, steps: int) -> None:
+    expected = last_values(log)
+    cleaner = begun(disk, log, steps)
+    log.rename_directory("/data/elsewhere-0")
+    cleaner.threads.finish()
+    assert last_values(log) == expected
+    check_segments(log)
