@@ -104,11 +104,15 @@ COMPILED = (
 # What loops over single records, and lets other threads run meanwhile: mypyc cannot. The types
 # in C are in the ``.pxd`` file beside each.
 KERNEL = (
+    "moldau.record.batch_run",
     "moldau.record.columns",
     "moldau.record.gather",
+    "moldau.record.key_hash",
     "moldau.record.offset_map",
     "moldau.record.rebase",
     "moldau.record.retention_filter",
+    "moldau.record.run_filter",
+    "moldau.record.scatter",
 )
 # The kernel checks what it reads and writes itself, and the types of its annotations are
 # Python's.

@@ -16,10 +16,14 @@ import pytest
 # In the order in which they import each other.
 MODULES = (
     "moldau.record.columns",
+    "moldau.record.batch_run",
     "moldau.record.offset_map",
     "moldau.record.retention_filter",
+    "moldau.record.run_filter",
     "moldau.record.rebase",
     "moldau.record.gather",
+    "moldau.record.key_hash",
+    "moldau.record.scatter",
 )
 
 
@@ -27,15 +31,21 @@ class Kernel:
     """The names of all its modules."""
 
     def __init__(self, modules: list[ModuleType]) -> None:
-        columns, offset_map, retention_filter, rebase, gather = modules
+        columns, batch_run, offset_map, retention_filter, run_filter, rebase, *writing = modules
+        gather, key_hash, scatter = writing
         self.is_compiled = not str(columns.__file__).endswith(".py")
         self.index_records = columns.index_records
+        self.find_run = batch_run.find_run
         self.OffsetMap = offset_map.OffsetMap
         self.hash_key = offset_map._hash
         self.filter_records = retention_filter.filter_records
+        self.RunFilter = run_filter.RunFilter
         self.rebase_timestamps = rebase.rebase_timestamps
         self.Gathered = gather.Gathered
         self.index_headers = gather.index_headers
+        self.murmur2 = key_hash.murmur2
+        self.hash_keys = key_hash.hash_keys
+        self.write_records = scatter.write_records
 
 
 def load_plain() -> Kernel:

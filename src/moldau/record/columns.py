@@ -26,6 +26,7 @@ if False:  # Never run: it tells the compiler whose words ``cython.…`` are.
 # Each field of an empty record takes a byte: its length, attributes, two deltas, three sizes.
 SMALLEST_RECORD: Final = 7
 _COLUMNS: Final = 9
+_BATCH_HEADER_SIZE: Final = 61
 _REASONS: Final = (
     "the data ends within a number",
     "a number has more than 64 bits",
@@ -39,7 +40,8 @@ class Columns:
     """One number per record in each column; positions count from the start of ``records``.
 
     A key or value that is null has the size -1. Record ``i`` lies, its length included,
-    from ``position[i]`` to ``position[i + 1]``: this column alone has one number more.
+    from ``position[i]`` to ``position[i + 1]``: this column alone has one number more. Of
+    several batches in a row, the last record of each ends where its batch does.
     """
 
     __slots__ = (
@@ -56,18 +58,19 @@ class Columns:
         "value_size",
     )
 
-    def __init__(self, records: bytes, cells: memoryview, count: int) -> None:
+    def __init__(self, records: bytes, cells: memoryview, count: int, rows: int) -> None:
+        """``cells`` has room for so many ``rows`` in each column; ``count`` of them are filled."""
         self.records = records
         self.count = count
         self.offset_delta = cells[:count]
-        self.timestamp_delta = cells[count : 2 * count]
-        self.key_position = cells[2 * count : 3 * count]
-        self.key_size = cells[3 * count : 4 * count]
-        self.value_position = cells[4 * count : 5 * count]
-        self.value_size = cells[5 * count : 6 * count]
-        self.headers_position = cells[6 * count : 7 * count]
-        self.header_count = cells[7 * count : 8 * count]
-        self.position = cells[8 * count :]
+        self.timestamp_delta = cells[rows : rows + count]
+        self.key_position = cells[2 * rows : 2 * rows + count]
+        self.key_size = cells[3 * rows : 3 * rows + count]
+        self.value_position = cells[4 * rows : 4 * rows + count]
+        self.value_size = cells[5 * rows : 5 * rows + count]
+        self.headers_position = cells[6 * rows : 6 * rows + count]
+        self.header_count = cells[7 * rows : 7 * rows + count]
+        self.position = cells[8 * rows : 8 * rows + count + 1]
 
 
 def index_records(records: bytes, count: int) -> Columns:
@@ -83,13 +86,42 @@ def index_records(records: bytes, count: int) -> Columns:
     whole = memoryview(bytearray(8 * (_COLUMNS * count + 1))).cast("q")
     cells = whole
     with cython.nogil:
-        passed, at = _index(data, size, count, cells)
+        passed, at = _index(data, 0, size, 0, count, 0, cells, count)
     if at < 0:
         where, why = divmod(-1 - at, 8)
         raise ValueError(f"record {passed} is damaged at position {where}: {_REASONS[why]}")
     if at != size:
         raise ValueError(f"{size - at} bytes are left after {count} records, at position {at}")
-    return Columns(records, whole.toreadonly(), count)
+    return Columns(records, whole.toreadonly(), count, count)
+
+
+def index_batches(
+    chunk: bytes, position: memoryview, base_offset: memoryview, first_row: memoryview, count: int
+) -> tuple[Columns, int]:
+    """The columns of the records in ``count`` batches, and how many of these are not damaged.
+
+    The batches lie in ``chunk`` one after the other, uncompressed, as ``batch_run`` found them:
+    where they begin and end is not checked again. The first that is damaged, and all behind it,
+    are left out. Offset deltas count from the base offset of the first batch.
+    """
+    data = chunk
+    rows = first_row[count]
+    whole = memoryview(bytearray(8 * (_COLUMNS * rows + 1))).cast("q")
+    cells = whole
+    passed = 0
+    with cython.nogil:
+        for i in range(count):
+            start = position[i] + _BATCH_HEADER_SIZE
+            end = position[i + 1]
+            row = first_row[i]
+            size = first_row[i + 1] - row
+            _, at = _index(
+                data, start, end, row, size, base_offset[i] - base_offset[0], cells, rows
+            )
+            if at != end:
+                break
+            passed += 1
+    return Columns(chunk, whole.toreadonly(), first_row[passed], rows), passed
 
 
 # A position below zero is a fault. It says where and why, and every function hands it on, so
@@ -100,17 +132,30 @@ def _fault(position: int, why: int) -> int:
     return -1 - (position * 8 + why)
 
 
-def _index(data: bytes, size: int, count: int, cells: memoryview) -> tuple[int, int]:
-    """Fill the columns; the number of records passed, and the position after them or a fault."""
-    timestamps = count
-    keys = 2 * count
-    key_sizes = 3 * count
-    values = 4 * count
-    value_sizes = 5 * count
-    headers = 6 * count
-    header_counts = 7 * count
-    positions = 8 * count
-    at = 0
+def _index(
+    data: bytes,
+    at: int,
+    size: int,
+    first: int,
+    count: int,
+    base_delta: int,
+    cells: memoryview,
+    rows: int,
+) -> tuple[int, int]:
+    """Fill the columns, of so many ``rows``, from the row ``first`` on.
+
+    The records lie from ``at`` to ``size``, and their offset deltas count from ``base_delta``.
+    Returns the number of records passed, and the position after them or a fault.
+    """
+    deltas = first
+    timestamps = rows + first
+    keys = 2 * rows + first
+    key_sizes = 3 * rows + first
+    values = 4 * rows + first
+    value_sizes = 5 * rows + first
+    headers = 6 * rows + first
+    header_counts = 7 * rows + first
+    positions = 8 * rows + first
     for i in range(count):
         cells[positions + i] = at
         start = at
@@ -123,7 +168,6 @@ def _index(data: bytes, size: int, count: int, cells: memoryview) -> tuple[int, 
         # The first byte is for attributes, of which there are none yet.
         cells[timestamps + i], at = _read_varint(data, at + 1, end)
         delta, at = _read_varint(data, at, end)
-        cells[i] = delta
         length, at = _read_varint(data, at, end)
         cells[keys + i] = at
         cells[key_sizes + i] = length if length >= 0 else -1
@@ -143,6 +187,7 @@ def _index(data: bytes, size: int, count: int, cells: memoryview) -> tuple[int, 
             return i, _fault(at, 3)
         if delta < 0 or delta > 0x7FFFFFFF:
             return i, _fault(start, 4)
+        cells[deltas + i] = base_delta + delta
     cells[positions + count] = at
     return count, at
 

@@ -35,10 +35,10 @@ cdef class OffsetMap:
                     i64 count, u64[::1] hashes)
 
     @cython.locals(table=u64[::1], slots=u64, size=i64, room=i64, latest=i64,
-                   fits="bint", i=i64, at=i64, offset=i64, known=i64)
-    cdef bint _put(self, const u64[::1] hashes, const i64[::1] key_size,
-                   const i64[::1] offset_delta, i64 count, i64 base_offset,
-                   i64 from_offset) except -1
+                   passed=i64, i=i64, at=i64, offset=i64, known=i64)
+    cdef i64 _put(self, const u64[::1] hashes, const i64[::1] key_size,
+                  const i64[::1] offset_delta, i64 count, i64 base_offset,
+                  i64 from_offset) except -1
 
     @cython.locals(table=u64[::1], slots=u64, i=i64, at=i64)
     cdef _look_up(self, const u64[::1] hashes, const i64[::1] key_size, i64 count,

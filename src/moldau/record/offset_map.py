@@ -89,9 +89,17 @@ class OffsetMap:
         """
         columns = index_records(records, count)
         check_base_offset(base_offset)
+        return self.put_columns(columns, base_offset, from_offset) == count
+
+    def put_columns(self, columns: Columns, base_offset: int, from_offset: int) -> int:
+        """Like ``put_records``, of one batch or several; returns how many records were looked at.
+
+        If these are not all of them, the map is full: the next one had a new key.
+        """
+        count = columns.count
         self._reserve(count)
         hashes = memoryview(bytearray(16 * count)).cast("Q")
-        self._hash_keys(records, columns.key_position, columns.key_size, count, hashes)
+        self._hash_keys(columns.records, columns.key_position, columns.key_size, count, hashes)
         return self._put(
             hashes, columns.key_size, columns.offset_delta, count, base_offset, from_offset
         )
@@ -177,13 +185,14 @@ class OffsetMap:
         count: int,
         base_offset: int,
         from_offset: int,
-    ) -> bool:
+    ) -> int:
+        """How many records were put or passed over, until the map was full."""
         table = self._table
         slots = self._slots
         size = self.size
         room = self.max_entries
         latest = self.latest_offset
-        fits = True
+        passed = count
         with cython.nogil:
             for i in range(count):
                 offset = base_offset + offset_delta[i]
@@ -192,7 +201,7 @@ class OffsetMap:
                 at = _find(table, slots, hashes[2 * i], hashes[2 * i + 1])
                 if table[at + 2] == 0:
                     if size == room:
-                        fits = False
+                        passed = i
                         break
                     size += 1
                     table[at] = hashes[2 * i]
@@ -204,7 +213,7 @@ class OffsetMap:
                     latest = offset
         self.size = size
         self.latest_offset = latest
-        return fits
+        return passed
 
     def _look_up(
         self, hashes: memoryview, key_size: memoryview, count: int, found: memoryview

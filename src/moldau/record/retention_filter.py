@@ -13,14 +13,21 @@ This module is compiled with Cython where that is at hand (``retention_filter.px
 types); its loops then let other threads run.
 """
 
-from typing import NamedTuple
+from array import array
+from typing import Final, NamedTuple, TypeAlias
 
 from moldau.record import interpreted as cython
-from moldau.record.columns import index_records
+from moldau.record.columns import Columns, index_records
 from moldau.record.offset_map import OffsetMap, check_base_offset
 
 if False:  # Never run: it tells the compiler whose words ``cython.…`` are.
     import cython  # type: ignore
+
+
+# A column of 64-bit numbers.
+Numbers: TypeAlias = "memoryview | array[int]"
+
+_FACTS: Final = 9
 
 
 class Filtered(NamedTuple):
@@ -42,6 +49,40 @@ class Filtered(NamedTuple):
     offset_delta_of_max_timestamp: int
 
 
+class Selected:
+    """What stays of each batch, one number per batch in each column; see ``Filtered``.
+
+    ``runs`` are two numbers each: where a stretch of records that stay begins, and where it
+    ends. Those of batch ``i`` end before ``run_end[i]`` and begin where the last batch's end;
+    together they have ``size[i]`` bytes.
+    """
+
+    __slots__ = (
+        "first_offset_delta",
+        "kept",
+        "last_offset_delta",
+        "max_timestamp_delta",
+        "offset_delta_of_max_timestamp",
+        "run_end",
+        "runs",
+        "size",
+        "tombstones",
+        "unkeyed",
+    )
+
+    def __init__(self, cells: memoryview, count: int, runs: memoryview) -> None:
+        self.kept = cells[:count]
+        self.tombstones = cells[count : 2 * count]
+        self.unkeyed = cells[2 * count : 3 * count]
+        self.first_offset_delta = cells[3 * count : 4 * count]
+        self.last_offset_delta = cells[4 * count : 5 * count]
+        self.max_timestamp_delta = cells[5 * count : 6 * count]
+        self.offset_delta_of_max_timestamp = cells[6 * count : 7 * count]
+        self.size = cells[7 * count : 8 * count]
+        self.run_end = cells[8 * count :]
+        self.runs = runs
+
+
 def filter_records(
     records: bytes, count: int, base_offset: int, offset_map: OffsetMap, keep_tombstones: bool
 ) -> Filtered:
@@ -52,69 +93,121 @@ def filter_records(
     """
     columns = index_records(records, count)
     check_base_offset(base_offset)
-    runs = memoryview(bytearray(16 * count)).cast("q")
-    kept, *facts, size, run_count = _select(
-        columns.offset_delta,
-        columns.timestamp_delta,
-        columns.key_size,
-        columns.value_size,
-        columns.position,
-        offset_map.offsets_of(columns),
-        count,
+    first_row = array("q", (0, count))
+    end = array("q", (len(records),))
+    horizon = array("q", (1 if keep_tombstones else 0,))
+    selected = select_records(columns, offset_map, base_offset, first_row, end, horizon, 0)
+    kept = selected.kept[0]
+    remaining = records
+    if kept != count:
+        remaining = _gather(records, selected.runs, selected.run_end[0], selected.size[0])
+    return Filtered(
+        remaining,
+        kept,
+        count - kept,
+        selected.tombstones[0],
+        selected.unkeyed[0],
+        selected.first_offset_delta[0],
+        selected.last_offset_delta[0],
+        selected.max_timestamp_delta[0],
+        selected.offset_delta_of_max_timestamp[0],
+    )
+
+
+def select_records(
+    columns: Columns,
+    offset_map: OffsetMap,
+    base_offset: int,
+    first_row: Numbers,
+    end: Numbers,
+    delete_horizon: Numbers,
+    now_ms: int,
+) -> Selected:
+    """What stays of the records of several batches.
+
+    Those of batch ``i`` are the rows from ``first_row[i]`` to ``first_row[i + 1]``, the last one
+    ends at the position ``end[i]``, and tombstones among them go from ``delete_horizon[i]`` on.
+    Offset deltas count from ``base_offset``.
+    """
+    count = len(first_row) - 1
+    cells = memoryview(bytearray(8 * _FACTS * count)).cast("q")
+    runs = memoryview(bytearray(16 * columns.count)).cast("q")
+    found = offset_map.offsets_of(columns)
+    latest_offset = offset_map.latest_offset
+    _select(
+        columns,
+        found,
         base_offset,
-        offset_map.latest_offset,
-        keep_tombstones,
+        latest_offset,
+        first_row,
+        end,
+        delete_horizon,
+        now_ms,
+        count,
+        cells,
         runs,
     )
-    remaining = records if kept == count else _gather(records, runs, run_count, size)
-    return Filtered(remaining, kept, *facts)
+    return Selected(cells.toreadonly(), count, runs.toreadonly())
 
 
 def _select(
-    offset_delta: memoryview,
-    timestamp_delta: memoryview,
-    key_size: memoryview,
-    value_size: memoryview,
-    position: memoryview,
+    columns: Columns,
     found: memoryview,
-    count: int,
     base_offset: int,
     latest_offset: int,
-    keep_tombstones: bool,
+    first_row: Numbers,
+    end: Numbers,
+    delete_horizon: Numbers,
+    now_ms: int,
+    count: int,
+    cells: memoryview,
     runs: memoryview,
-) -> tuple[int, ...]:
-    """The fields of ``Filtered`` from ``kept`` on, the size of what stays, and how many ``runs``.
-
-    Each run is two numbers: where a stretch of records that stay begins, and where it ends.
-    """
-    kept = tombstones = unkeyed = size = run_count = 0
-    first = last = of_max_timestamp = -1
-    max_timestamp = 0
+) -> None:
+    """Fill the columns of ``Selected`` in ``cells``, and ``runs``."""
+    offset_delta = columns.offset_delta
+    timestamp_delta = columns.timestamp_delta
+    key_size = columns.key_size
+    value_size = columns.value_size
+    position = columns.position
+    run_count = 0
     with cython.nogil:
-        for i in range(count):
-            offset = base_offset + offset_delta[i]
-            if offset <= latest_offset:
-                if key_size[i] < 0:
-                    unkeyed += 1
-                    continue
-                if offset < found[i] or (value_size[i] < 0 and not keep_tombstones):
-                    continue
-            if kept == 0:
-                first = offset_delta[i]
-            if kept == 0 or timestamp_delta[i] > max_timestamp:
-                max_timestamp = timestamp_delta[i]
-                of_max_timestamp = offset_delta[i]
-            last = offset_delta[i]
-            kept += 1
-            if value_size[i] < 0:
-                tombstones += 1
-            if run_count == 0 or runs[2 * run_count - 1] != position[i]:
-                runs[2 * run_count] = position[i]
-                run_count += 1
-            runs[2 * run_count - 1] = position[i + 1]
-            size += position[i + 1] - position[i]
-    of_kept = (first, last, max_timestamp, of_max_timestamp)
-    return kept, count - kept, tombstones, unkeyed, *of_kept, size, run_count
+        for batch in range(count):
+            kept = tombstones = unkeyed = size = max_timestamp = 0
+            first = last = of_max_timestamp = -1
+            keep_tombstones = now_ms < delete_horizon[batch]
+            next_row = first_row[batch + 1]
+            for i in range(first_row[batch], next_row):
+                offset = base_offset + offset_delta[i]
+                if offset <= latest_offset:
+                    if key_size[i] < 0:
+                        unkeyed += 1
+                        continue
+                    if offset < found[i] or (value_size[i] < 0 and not keep_tombstones):
+                        continue
+                if kept == 0:
+                    first = offset_delta[i]
+                if kept == 0 or timestamp_delta[i] > max_timestamp:
+                    max_timestamp = timestamp_delta[i]
+                    of_max_timestamp = offset_delta[i]
+                last = offset_delta[i]
+                if value_size[i] < 0:
+                    tombstones += 1
+                if kept == 0 or runs[2 * run_count - 1] != position[i]:
+                    runs[2 * run_count] = position[i]
+                    run_count += 1
+                record_end = position[i + 1] if i + 1 < next_row else end[batch]
+                runs[2 * run_count - 1] = record_end
+                size += record_end - position[i]
+                kept += 1
+            cells[batch] = kept
+            cells[count + batch] = tombstones
+            cells[2 * count + batch] = unkeyed
+            cells[3 * count + batch] = first
+            cells[4 * count + batch] = last
+            cells[5 * count + batch] = max_timestamp
+            cells[6 * count + batch] = of_max_timestamp
+            cells[7 * count + batch] = size
+            cells[8 * count + batch] = run_count
 
 
 def _gather(records: bytes, runs: memoryview, run_count: int, size: int) -> bytes:

@@ -1,9 +1,12 @@
-"""What becomes of one batch when its log is compacted.
+"""What becomes of the batches of a log when it is compacted.
 
 A record stays if it is the last one of its key, as far as the offset map of this pass
 knows. What is left of a batch keeps its place in the log: base offset, last offset, leader
 epoch and producer fields are those of the original, so that offsets mean what they meant
 and an idempotent producer's next sequence number still follows.
+
+Most batches come in runs, which the record kernel filters and writes by itself
+(``run_filter``). Those it leaves out are looked at here, one by one.
 
 Rules this module keeps, all of them Kafka's:
 
@@ -18,10 +21,12 @@ Rules this module keeps, all of them Kafka's:
 * A batch that loses nothing is not changed by a bit.
 """
 
-from collections.abc import Mapping
+from array import array
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from moldau.config.topic import LogConfig
+from moldau.record.batch_run import BatchRun
 from moldau.record.compression import Codec, compress
 from moldau.record.header import (
     BATCH_HEADER_SIZE,
@@ -30,13 +35,14 @@ from moldau.record.header import (
     MAGIC,
     NO_TIMESTAMP,
     BatchHeader,
-    Buffer,
     encode_batch,
+    read_header,
 )
 from moldau.record.offset_map import OffsetMap
 from moldau.record.rebase import rebase_timestamps
 from moldau.record.records import read_payload
 from moldau.record.retention_filter import Filtered, filter_records
+from moldau.record.run_filter import RunFilter, WrittenBatches
 from moldau.storage.cleaned_transactions import CleanedTransactions, marker_type
 from moldau.storage.txn_index import AbortedTxn
 
@@ -55,7 +61,7 @@ class CleanedBatch(NamedTuple):
     """A batch for the cleaned segment."""
 
     header: BatchHeader
-    data: Buffer
+    data: bytes
     # To be listed in the transaction index beside it.
     aborted_txn: AbortedTxn | None = None
 
@@ -80,8 +86,34 @@ class BatchCleaner:
         self._config = config
         self._upper_bound_offset = upper_bound_offset
         self._now_ms = now_ms
+        # The last offsets of data batches that stay even if nothing is left in them.
+        needed = {last.last_data_offset for last in last_records.values()}
+        needed.add(upper_bound_offset - 1)
+        self._needed_offsets = array("q", sorted(offset for offset in needed if offset >= 0))
         self.records_read = 0
         self.records_kept = 0
+
+    def clean_run(self, run: BatchRun) -> Iterator[CleanedBatch | WrittenBatches]:
+        """What is left of a run of batches, in order.
+
+        Raises:
+            CorruptBatch, ValueError: a batch is not built as it says.
+        """
+        run_filter = RunFilter(run, self._offset_map, self._needed_offsets, self._now_ms)
+        first = 0
+        while first < run.count:
+            written = run_filter.write(first)
+            self.records_read += run.first_row[written.stop] - run.first_row[first]
+            self.records_kept += written.kept
+            if written.kept:
+                yield written
+            first = written.stop
+            if first < run.count:
+                position = run.position[first]
+                batch = self.clean(read_header(run.chunk, position), run.chunk, position)
+                if batch is not None:
+                    yield batch
+                first += 1
 
     def clean(self, header: BatchHeader, chunk: bytes, position: int) -> CleanedBatch | None:
         """What is left of the batch at ``position`` of ``chunk``; None if nothing is.
@@ -106,7 +138,7 @@ class BatchCleaner:
         self.records_kept += filtered.kept
         gets_horizon = filtered.tombstones > 0 and not header.has_delete_horizon
         if filtered.kept == header.record_count and not gets_horizon:
-            return CleanedBatch(header, _slice(chunk, position, header))
+            return CleanedBatch(header, _copy_of(chunk, position, header))
         return self._rebuilt(header, filtered, gets_horizon)
 
     def _clean_marker(
@@ -121,7 +153,7 @@ class BatchCleaner:
         if is_spent and not header.has_delete_horizon:
             payload = read_payload(chunk, position, header)
             return CleanedBatch(*self._with_horizon(header, payload, header.record_count))
-        return CleanedBatch(header, _slice(chunk, position, header), aborted_txn)
+        return CleanedBatch(header, _copy_of(chunk, position, header), aborted_txn)
 
     def _stays_empty(self, header: BatchHeader) -> bool:
         """Whether a batch without records is still needed for what its header says."""
@@ -166,11 +198,9 @@ class BatchCleaner:
         return encode_batch(header, compress(codec, payload, _level(codec, self._config)))
 
 
-def _slice(chunk: bytes, position: int, header: BatchHeader) -> Buffer:
-    """The batch as it is, without a copy."""
-    if position == 0 and header.size_bytes == len(chunk):
-        return chunk
-    return memoryview(chunk)[position : position + header.size_bytes]
+def _copy_of(chunk: bytes, position: int, header: BatchHeader) -> bytes:
+    """The batch as it is. A view of it would keep the whole chunk until it is written."""
+    return chunk[position : position + header.size_bytes]
 
 
 def _copy(

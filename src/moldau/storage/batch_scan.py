@@ -142,36 +142,55 @@ def iter_valid_batches(
     that is more.
     """
     while position < end:
-        chunk = file.pread(min(chunk_bytes, end - position), position)
+        chunk = read_chunk(file, position, end, chunk_bytes)
         at = 0
-        while at + BATCH_HEADER_SIZE <= len(chunk):
-            header = _checked_header(file, chunk, at, position + at, end)
-            if at + header.size_bytes > len(chunk):
-                break
-            if not crc_is_valid(chunk, at, header):
-                raise CorruptSegment(
-                    file.path, position + at, f"the CRC of offset {header.base_offset} differs"
-                )
-            _check_offsets(file, position + at, end, header, next_offset)
+        while (header := valid_batch(file, chunk, at, position, end, next_offset)) is not None:
             yield position + at, header, chunk, at
             at += header.size_bytes
             next_offset = header.next_offset
-        if at == 0:
-            if len(chunk) < BATCH_HEADER_SIZE:
-                raise CorruptSegment(
-                    file.path, position, f"{end - position} bytes are too few for a batch"
-                )
-            # One batch larger than the chunk: read it alone.
-            chunk = file.pread(header.size_bytes, position)
-            if len(chunk) < header.size_bytes or not crc_is_valid(chunk, 0, header):
-                raise CorruptSegment(
-                    file.path, position, f"the CRC of offset {header.base_offset} differs"
-                )
-            _check_offsets(file, position, end, header, next_offset)
-            yield position, header, chunk, 0
-            at = header.size_bytes
-            next_offset = header.next_offset
         position += at
+
+
+def read_chunk(file: DiskFile, position: int, end: int, chunk_bytes: int) -> bytes:
+    """Bytes from the batch boundary ``position`` on: ``chunk_bytes``, or one batch if it is larger.
+
+    Raises:
+        CorruptSegment: the first batch could not be one, or is not all there.
+    """
+    chunk = file.pread(min(chunk_bytes, end - position), position)
+    if len(chunk) < BATCH_HEADER_SIZE:
+        raise CorruptSegment(file.path, position, f"{end - position} bytes are too few for a batch")
+    header = _checked_header(file, chunk, 0, position, end)
+    if header.size_bytes > len(chunk):
+        chunk = file.pread(header.size_bytes, position)
+        if header.size_bytes > len(chunk):
+            raise _wrong_crc(file, position, header)
+    return chunk
+
+
+def valid_batch(
+    file: DiskFile, chunk: bytes, at: int, position: int, end: int, next_offset: int
+) -> BatchHeader | None:
+    """The header of the batch at ``at`` of a chunk that was read from ``position``.
+
+    None if the chunk ends before the batch does.
+
+    Raises:
+        CorruptSegment: it is not a batch as it was written, or not the one that is due.
+    """
+    if at + BATCH_HEADER_SIZE > len(chunk):
+        return None
+    header = _checked_header(file, chunk, at, position + at, end)
+    if at + header.size_bytes > len(chunk):
+        return None
+    if not crc_is_valid(chunk, at, header):
+        raise _wrong_crc(file, position + at, header)
+    _check_offsets(file, position + at, end, header, next_offset)
+    return header
+
+
+def _wrong_crc(file: DiskFile, position: int, header: BatchHeader) -> CorruptSegment:
+    return CorruptSegment(file.path, position, f"the CRC of offset {header.base_offset} differs")
 
 
 def _check_offsets(

@@ -16,6 +16,7 @@ from typing import Final
 
 from moldau.config.topic import LogConfig
 from moldau.record.header import Buffer
+from moldau.record.run_filter import WrittenBatches
 from moldau.storage.batch_cleaner import CleanedBatch
 from moldau.storage.disk import Disk
 from moldau.storage.leftovers import CLEANED_SUFFIX
@@ -30,6 +31,8 @@ from moldau.storage.segment import (
 
 # Batches are gathered up to this size and written at once.
 _WRITE_BYTES: Final = 512 * 1024
+# As many as one call to the operating system takes.
+_MOST_PARTS: Final = 1024
 
 
 class CleanedSegment:
@@ -60,21 +63,31 @@ class CleanedSegment:
     def size_bytes(self) -> int:
         return self._end
 
-    def append(self, batch: CleanedBatch) -> None:
-        """Add a batch; it may stay in memory for a while. Raises OSError."""
-        self.segment.rebuild_with(self._end, batch.header)
-        if batch.aborted_txn is not None:
-            self.segment.txn_index.append(batch.aborted_txn)
+    def append(self, batch: CleanedBatch | WrittenBatches) -> None:
+        """Add a batch, or many; they may stay in memory for a while. Raises OSError."""
+        if isinstance(batch, CleanedBatch):
+            self.segment.rebuild_with(self._end, batch.header)
+            if batch.aborted_txn is not None:
+                self.segment.txn_index.append(batch.aborted_txn)
+        else:
+            self.segment.rebuild_with_batches(
+                self._end,
+                len(batch.data),
+                batch.position,
+                batch.last_offset,
+                batch.largest_timestamp,
+                batch.offset_of_largest,
+            )
         self._parts.append(batch.data)
-        self._parts_bytes += batch.header.size_bytes
-        self._end += batch.header.size_bytes
-        if self._parts_bytes >= _WRITE_BYTES:
+        self._parts_bytes += len(batch.data)
+        self._end += len(batch.data)
+        if self._parts_bytes >= _WRITE_BYTES or len(self._parts) == _MOST_PARTS:
             self._write()
 
     def _write(self) -> None:
         if self._parts:
-            self.segment.log.append((b"".join(self._parts),))
-            self._parts.clear()
+            self.segment.log.append(self._parts)
+            self._parts = []
             self._parts_bytes = 0
 
     def finish(self, modified_ms: int) -> Segment:

@@ -7,7 +7,7 @@ kilobytes. Retention waits instead: there is no hurry in it.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from moldau.clock import Clock
@@ -38,14 +38,30 @@ class Cleaning:
         self._aborted = threading.Event()
         self._pause = pause or self._aborted.wait
         self._unbooked = 0
+        # The rest of a swap that has begun.
+        self._swap: Iterator[None] | None = None
 
     @property
     def is_aborted(self) -> bool:
         return self._aborted.is_set()
 
     def abort(self) -> None:
-        """Called by the owner; returns at once, while the thread may still be at work."""
+        """Called by the owner; returns at once, while the thread may still be at work.
+
+        A swap of segments that has begun is finished first: it cannot be taken back.
+        """
         self._aborted.set()
+        swap, self._swap = self._swap, None
+        for _ in swap or ():
+            pass
+
+    def go_on_with(self, swap: Iterator[None]) -> bool:
+        """Called by the owner: do the next step of ``swap``; False when there is none left."""
+        self._swap = None
+        for _ in swap:
+            self._swap = swap
+            return True
+        return False
 
     def check(self) -> None:
         """Raises CleaningAborted if the owner wants it so."""
@@ -59,12 +75,11 @@ class Cleaning:
             CleaningAborted: the owner wants it so.
         """
         self._unbooked += size_bytes
-        if self._unbooked < _LOOK_EVERY_BYTES:
-            return
-        self.check()
-        rate = self._bytes_per_second()
-        wait_ms = self._throttle.book(self._unbooked, rate, self._clock.now_ms())
-        self._unbooked = 0
-        if wait_ms >= 1:
-            self._pause(wait_ms / 1000)
+        while self._unbooked >= _LOOK_EVERY_BYTES:
             self.check()
+            rate = self._bytes_per_second()
+            wait_ms = self._throttle.book(_LOOK_EVERY_BYTES, rate, self._clock.now_ms())
+            self._unbooked -= _LOOK_EVERY_BYTES
+            if wait_ms >= 1:
+                self._pause(wait_ms / 1000)
+                self.check()

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from moldau.record.offset_map import OffsetMap
 from moldau.storage.batch_cleaner import BatchCleaner, LastRecord
-from moldau.storage.batch_scan import iter_valid_batches
+from moldau.storage.chunk_walk import ChunkWalk
 from moldau.storage.cleaned_segment import CleanedSegment, remove_cleaned
 from moldau.storage.cleaned_transactions import CleanedTransactions
 from moldau.storage.cleaner_offsets import DirtyLog
@@ -37,6 +37,7 @@ from moldau.storage.offset_map_builder import DirtySegment, fill_offset_map
 from moldau.storage.partition_log import PartitionLog
 from moldau.storage.segment import Segment
 from moldau.storage.segment_groups import SegmentSizes, group_segments
+from moldau.storage.segment_swap import swap_segments
 
 
 class CleanerMemory(NamedTuple):
@@ -125,6 +126,8 @@ class CleaningPass:
         for group in groups:
             cleaned = yield from self._replace(group, cleaner)
             bytes_written += cleaned.size
+        # Where it is not waited for: giving so many pages back takes milliseconds.
+        yield offset_map.clear
         return CleanerStats(
             end_offset=end_offset,
             bytes_read=sum(segment.size for segment in segments),
@@ -188,7 +191,10 @@ class CleaningPass:
             if self._log.is_closed:
                 raise CleaningAborted
             is_swapped = True
-            self._log.swap_segments(cleaned, group)
+            swap = swap_segments(self._log, cleaned, group)
+            # Each step renames some files, and requests that came meanwhile are served.
+            while self._cleaning.go_on_with(swap):
+                yield _nothing
         finally:
             if not is_swapped:
                 with contextlib.suppress(OSError):
@@ -198,18 +204,35 @@ class CleaningPass:
 
     def _clean(self, group: Sequence[Segment], cleaner: BatchCleaner) -> Segment:
         """In the thread: what is left of ``group``, as a segment on the device."""
-        cleaning = self._cleaning
         target = CleanedSegment(
             self._disk, self._directory, group[0].base_offset, self._config, self._now_ms
         )
         for segment in group:
-            for _, header, chunk, at in iter_valid_batches(
+            walk = ChunkWalk(
                 segment.log, 0, segment.size, segment.base_offset, self._memory.read_bytes
-            ):
-                size_bytes = header.size_bytes
-                batch = cleaner.clean(header, chunk, at)
-                if batch is not None:
-                    target.append(batch)
-                    size_bytes += batch.header.size_bytes
-                cleaning.transferred(size_bytes)
+            )
+            while walk.read():
+                size_before = target.size_bytes
+                clean_chunk(walk, cleaner, target)
+                self._cleaning.transferred(walk.at + target.size_bytes - size_before)
         return target.finish(self._disk.modified_ms(group[-1].log.path))
+
+
+def _nothing() -> None:
+    """On its way to the thread and back it lets the owner do something else."""
+
+
+def clean_chunk(walk: ChunkWalk, cleaner: BatchCleaner, target: CleanedSegment) -> None:
+    """Write what is left of a chunk."""
+    while True:
+        run = walk.take_run()
+        if run is not None:
+            for part in cleaner.clean_run(run):
+                target.append(part)
+        found = walk.take_batch()
+        if found is None:
+            return
+        at, header = found
+        batch = cleaner.clean(header, walk.chunk, at)
+        if batch is not None:
+            target.append(batch)

@@ -2,15 +2,17 @@
 
 The map has a largest size. When it is full, the pass cleans what is below the last key it
 took, and the next pass goes on from there. Records of aborted transactions supersede
-nothing, so they are left out.
+nothing, so they are left out. Batches of no transaction are put a run at a time.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from moldau.record.batch_run import BatchRun
 from moldau.record.offset_map import OffsetMap
 from moldau.record.records import read_payload
-from moldau.storage.batch_scan import iter_valid_batches
+from moldau.storage.chunk_walk import ChunkWalk
 from moldau.storage.cleaned_transactions import CleanedTransactions, marker_type
 from moldau.storage.cleaning import Cleaning
 from moldau.storage.disk import DiskFile
@@ -42,19 +44,45 @@ def fill_offset_map(
         CorruptSegment, CorruptBatch, ValueError, CleaningAborted, OSError.
     """
     for segment in segments:
-        for _, header, chunk, at in iter_valid_batches(
+        walk = ChunkWalk(
             segment.file, segment.start, segment.size, segment.first_offset, read_bytes
-        ):
-            cleaning.transferred(header.size_bytes)
-            if header.is_control:
-                transactions.on_marker(header, marker_type(header, chunk, at))
-            elif not transactions.on_batch(header):
-                records = read_payload(chunk, at, header)
-                if not offset_map.put_records(
-                    records, header.record_count, header.base_offset, from_offset
-                ):
-                    return offset_map.latest_offset + 1
-            if header.last_offset >= from_offset:
-                offset_map.note_offset(header.last_offset)
+        )
+        while walk.read():
+            if not _put_chunk(offset_map, walk, transactions, from_offset):
+                return offset_map.latest_offset + 1
+            cleaning.transferred(walk.at)
         offset_map.note_offset(segment.end_offset - 1)
     return offset_map.latest_offset + 1
+
+
+def _put_chunk(
+    offset_map: OffsetMap, walk: ChunkWalk, transactions: CleanedTransactions, from_offset: int
+) -> bool:
+    """Put the keys of a chunk; False if the map is full."""
+    while True:
+        run = walk.take_run()
+        if run is not None and not _put_run(offset_map, run, from_offset):
+            return False
+        found = walk.take_batch()
+        if found is None:
+            return True
+        at, header = found
+        if header.is_control:
+            transactions.on_marker(header, marker_type(header, walk.chunk, at))
+        elif not transactions.on_batch(header):
+            records = read_payload(walk.chunk, at, header)
+            if not offset_map.put_records(
+                records, header.record_count, header.base_offset, from_offset
+            ):
+                return False
+        if header.last_offset >= from_offset:
+            offset_map.note_offset(header.last_offset)
+
+
+def _put_run(offset_map: OffsetMap, run: BatchRun, from_offset: int) -> bool:
+    passed = offset_map.put_columns(run.records, run.base_offset[0], from_offset)
+    # The batches whose records are all in the map: it reaches to their ends.
+    whole = bisect_right(run.first_row, passed) - 1
+    if whole > 0 and (last_offset := run.last_offset[whole - 1]) >= from_offset:
+        offset_map.note_offset(last_offset)
+    return passed == run.records.count

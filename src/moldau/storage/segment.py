@@ -17,6 +17,7 @@ Rules this module keeps:
 """
 
 import logging
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final
 
@@ -179,14 +180,20 @@ class Segment:
         """Keep the largest timestamp, and an index entry every so many bytes."""
         if self._max_timestamp == _UNKNOWN:
             self._load_max_timestamp()
+        self._keep_largest(max_timestamp, last_offset)
+        if self._bytes_since_index_entry > self._index_interval_bytes:
+            self._add_index_entries(last_offset, position)
+            self._bytes_since_index_entry = 0
+
+    def _keep_largest(self, max_timestamp: int, last_offset: int) -> None:
         if max_timestamp > self._max_timestamp:
             self._max_timestamp = max_timestamp
             self._offset_of_max_timestamp = last_offset
-        if self._bytes_since_index_entry > self._index_interval_bytes:
-            self.offset_index.append(last_offset, position)
-            self.time_index.maybe_append(self._max_timestamp, self._offset_of_max_timestamp)
-            self._bytes_since_index_entry = 0
-            self.is_index_full = self._indexes_are_full()
+
+    def _add_index_entries(self, last_offset: int, position: int) -> None:
+        self.offset_index.append(last_offset, position)
+        self.time_index.maybe_append(self._max_timestamp, self._offset_of_max_timestamp)
+        self.is_index_full = self._indexes_are_full()
 
     def _indexes_are_full(self) -> bool:
         return self.offset_index.is_full(self._max_index_bytes) or self.time_index.is_full(
@@ -396,6 +403,34 @@ class Segment:
         """The next batch, which lies at ``position``."""
         self._note_batch(position, header.last_offset, header.max_timestamp)
         self._bytes_since_index_entry += header.size_bytes
+
+    def rebuild_with_batches(
+        self,
+        start: int,
+        size_bytes: int,
+        positions: Sequence[int],
+        last_offsets: Sequence[int],
+        max_timestamps: Sequence[int],
+        offsets_of_max: Sequence[int],
+    ) -> None:
+        """The next batches, which have ``size_bytes`` together; the first lies at ``start``.
+
+        Of each: where it begins, counted from the first; its last offset; the largest timestamp
+        of the batches up to it; and the last offset of the batch that has that. The work is for
+        each index entry, of which there may be many fewer than batches.
+        """
+        interval = self._index_interval_bytes
+        entry = bisect_right(positions, interval - self._bytes_since_index_entry)
+        while entry < len(positions):
+            position = positions[entry]
+            self._keep_largest(max_timestamps[entry], offsets_of_max[entry])
+            self._add_index_entries(last_offsets[entry], start + position)
+            # What follows the entry is counted from its batch on.
+            self._bytes_since_index_entry = -position
+            entry = bisect_right(positions, position + interval, entry + 1)
+        if positions:
+            self._keep_largest(max_timestamps[-1], offsets_of_max[-1])
+        self._bytes_since_index_entry += size_bytes
 
     def end_rebuild(self, valid_bytes: int, checked_from: int = 0) -> int:
         """The batches end here; what follows is cut off. Returns how many bytes that is.

@@ -1,0 +1,209 @@
+"""Plain batches in a row: found, checked and indexed with one call for all of them.
+
+A cleaning reads a log in chunks of many batches. If batches are small, a call for each of them
+costs more than its records do, and holds the GIL most of that time. So a chunk is walked here,
+header by header, and what the kernel does next it does with a whole run.
+
+A batch is plain if nobody has to think about it: data of no transaction, not compressed, with at
+least one record, not damaged, its offsets after those of the batch before. A run ends where the
+chunk does or before the first batch that is not plain; whoever walks the chunk looks at that one
+by itself, and says what is wrong with it if something is. So nothing here raises for what the
+bytes are.
+
+This module is compiled with Cython where that is at hand (``batch_run.pxd`` has the types); its
+loops then let other threads run.
+
+Rules this module keeps:
+
+* Every batch of a run lies wholly within the chunk, and its checksum is right.
+* A base offset lies outside of the checksum: only its neighbours can tell that it is wrong. Behind
+  a gap, as compaction leaves them, the batch after it must agree.
+"""
+
+from typing import Final
+
+from moldau.record import interpreted as cython
+from moldau.record.checksum import crc32c
+from moldau.record.columns import Columns, index_batches
+
+if False:  # Never run: it tells the compiler whose words ``cython.…`` are.
+    import cython  # type: ignore
+
+_NEVER: Final = (1 << 63) - 1
+# The delete horizon of a batch that has none.
+NEVER: Final = _NEVER
+
+# Where a header has what is drawn in ``header``.
+_HEADER_SIZE: Final = 61
+_LENGTH_OVERHEAD: Final = 12
+_MAGIC: Final = 2
+_CHECKED_FROM: Final = 21
+_UNSIGNED: Final = 0xFFFFFFFF
+# In the second byte of the attributes: a codec, a transaction, a control batch.
+_NOT_PLAIN: Final = 0x37
+_DELETE_HORIZON: Final = 0x40
+_SMALLEST_RECORD: Final = 7
+_LARGEST_BASE_OFFSET: Final = (1 << 63) - (1 << 31) - 1
+_COLUMNS: Final = 8
+
+
+class BatchRun:
+    """One number per batch in each column, and the records of all of them.
+
+    Batch ``i`` lies from ``position[i]`` to ``position[i + 1]`` of the chunk, and has the records
+    from ``first_row[i]`` to ``first_row[i + 1]``: these two have one number more than the others.
+    The offset deltas of the records count from ``base_offset[0]``.
+    """
+
+    __slots__ = (
+        "attributes",
+        "base_offset",
+        "base_timestamp",
+        "chunk",
+        "count",
+        "delete_horizon",
+        "first_row",
+        "last_offset",
+        "max_timestamp",
+        "position",
+        "records",
+    )
+
+    def __init__(
+        self, chunk: bytes, cells: memoryview, count: int, rows: int, records: Columns
+    ) -> None:
+        """``cells`` has room for so many ``rows`` in each column; ``count`` of them are filled."""
+        self.chunk = chunk
+        self.count = count
+        self.records = records
+        self.position = cells[: count + 1]
+        self.first_row = cells[rows : rows + count + 1]
+        self.base_offset = cells[2 * rows : 2 * rows + count]
+        self.last_offset = cells[3 * rows : 3 * rows + count]
+        self.attributes = cells[4 * rows : 4 * rows + count]
+        self.base_timestamp = cells[5 * rows : 5 * rows + count]
+        self.max_timestamp = cells[6 * rows : 6 * rows + count]
+        # When tombstones may go (KIP-534): the base timestamp, if a cleaning has said so.
+        self.delete_horizon = cells[7 * rows : 7 * rows + count]
+
+    @property
+    def end(self) -> int:
+        """The position after the last batch."""
+        end: int = self.position[self.count]
+        return end
+
+    @property
+    def next_offset(self) -> int:
+        """The offset after the last batch."""
+        last: int = self.last_offset[self.count - 1]
+        return last + 1
+
+
+def find_run(chunk: bytes, at: int, next_offset: int) -> BatchRun | None:
+    """The plain batches from position ``at`` on; None if the first is not plain, or not whole.
+
+    ``next_offset`` is the smallest that the first batch may begin with.
+    """
+    size = len(chunk)
+    if at < 0 or next_offset < 0:
+        raise ValueError(f"position {at} and offset {next_offset} must not be negative")
+    data = chunk
+    with cython.nogil:
+        most = _count_plain(data, at, size)
+    if most == 0:
+        return None
+    rows = most + 1
+    whole = memoryview(bytearray(8 * _COLUMNS * rows)).cast("q")
+    cells = whole
+    with cython.nogil:
+        count = _fill(data, at, size, next_offset, cells, rows)
+    table = whole.toreadonly()
+    positions, first_rows, base_offsets = table[:rows], table[rows : 2 * rows], table[2 * rows :]
+    records, count = index_batches(chunk, positions, base_offsets, first_rows, count)
+    return BatchRun(chunk, table, count, rows, records) if count else None
+
+
+def _count_plain(data: bytes, at: int, size: int) -> int:
+    """How many batches from ``at`` on look plain: room for so many is enough."""
+    count = 0
+    length = _plain_size(data, at, size)
+    while length > 0:
+        count += 1
+        at += length
+        length = _plain_size(data, at, size)
+    return count
+
+
+def _plain_size(data: bytes, at: int, size: int) -> int:
+    """The size of the batch at ``at``, by its header; 0 if it is not plain or not whole."""
+    if size - at < _HEADER_SIZE:
+        return 0
+    length = _number(data, at + 8, 4) + _LENGTH_OVERHEAD
+    if length < _HEADER_SIZE or length > size - at:
+        return 0
+    if data[at + 16] != _MAGIC or data[at + 22] & _NOT_PLAIN != 0:
+        return 0
+    count = _number(data, at + 57, 4)
+    if count < 1 or count * _SMALLEST_RECORD > length - _HEADER_SIZE:
+        return 0
+    return length
+
+
+def _fill(data: bytes, at: int, size: int, next_offset: int, cells: memoryview, rows: int) -> int:
+    """Fill the columns, of so many ``rows``, with batches that were counted; how many are good."""
+    records = 0
+    count = 0
+    while count < rows - 1:
+        end = at + _LENGTH_OVERHEAD + _number(data, at + 8, 4)
+        base_offset = _number(data, at, 8)
+        if base_offset < next_offset or base_offset > _LARGEST_BASE_OFFSET:
+            break
+        last_offset = base_offset + _number(data, at + 23, 4)
+        if last_offset < base_offset:
+            break
+        if base_offset > next_offset and not _goes_on(data, end, size, last_offset):
+            break
+        if _checksum(data, at + _CHECKED_FROM, end) != _number(data, at + 17, 4) & _UNSIGNED:
+            break
+        attributes = _number(data, at + 21, 2)
+        base_timestamp = _number(data, at + 27, 8)
+        cells[count] = at
+        cells[rows + count] = records
+        cells[2 * rows + count] = base_offset
+        cells[3 * rows + count] = last_offset
+        cells[4 * rows + count] = attributes
+        cells[5 * rows + count] = base_timestamp
+        cells[6 * rows + count] = _number(data, at + 35, 8)
+        cells[7 * rows + count] = base_timestamp if attributes & _DELETE_HORIZON != 0 else _NEVER
+        count += 1
+        records += _number(data, at + 57, 4)
+        at = end
+        next_offset = last_offset + 1
+    cells[count] = at
+    cells[rows + count] = records
+    return count
+
+
+def _goes_on(data: bytes, at: int, size: int, last_offset: int) -> bool:
+    """Whether a batch begins at ``at``, with an offset after ``last_offset``."""
+    return size - at >= _HEADER_SIZE and _number(data, at, 8) > last_offset
+
+
+def _number(data: bytes, at: int, size: int) -> int:
+    """A signed number of ``size`` bytes, the highest first."""
+    number = data[at]
+    if number >= 0x80:
+        number -= 0x100
+    for i in range(at + 1, at + size):
+        number = number * 0x100 + data[i]
+    return number
+
+
+def _checksum(data: bytes, start: int, end: int) -> int:
+    if cython.compiled:
+        return crc32c_of(data, start, end)  # type: ignore  # noqa: F821
+    return _plain_checksum(data, start, end)
+
+
+def _plain_checksum(data: bytes, start: int, end: int) -> int:
+    return crc32c(memoryview(data)[start:end])

@@ -1,0 +1,238 @@
+"""A run of batches with only the records in it that a cleaning keeps.
+
+Most batches need nobody's opinion: all their records stay and the batch is copied as it is, or
+some stay and it is written again in front of those, or none does and it goes. So it is done here
+for all of a run, and the caller gets one buffer, ready for the file. What an index of the result
+wants to know of each batch comes beside it, as columns.
+
+Three kinds of batches are left to the caller, who is told where the next one is:
+
+* one with a tombstone that stays for now, and no delete horizon yet;
+* one of which nothing is left but whose header is still needed;
+* one with timestamps so far off that their sums could leave 64 bits.
+
+This module is compiled with Cython where that is at hand (``run_filter.pxd`` has the types); its
+loops then let other threads run.
+
+Rules this module keeps:
+
+* A batch that loses nothing is not changed by a bit.
+* One that loses records keeps its header but for the length, the checksum, the number of records
+  and the largest timestamp, and its records keep their bytes.
+"""
+
+from array import array
+from typing import Final
+
+from moldau.record import interpreted as cython
+from moldau.record.batch_run import NEVER, BatchRun
+from moldau.record.checksum import crc32c
+from moldau.record.offset_map import OffsetMap
+from moldau.record.retention_filter import Selected, select_records
+
+if False:  # Never run: it tells the compiler whose words ``cython.…`` are.
+    import cython  # type: ignore
+
+_NEVER: Final = NEVER
+_HEADER_SIZE: Final = 61
+_LENGTH_OVERHEAD: Final = 12
+_CHECKED_FROM: Final = 21
+_LOG_APPEND_TIME: Final = 0x08
+# Two numbers below this have a sum within 64 bits.
+_LIMIT: Final = 1 << 62
+_COLUMNS: Final = 4
+
+
+class WrittenBatches:
+    """Some batches of a run after the cleaning, and one number per batch in each column."""
+
+    __slots__ = (
+        "data",
+        "kept",
+        "largest_timestamp",
+        "last_offset",
+        "offset_of_largest",
+        "position",
+        "stop",
+    )
+
+    def __init__(
+        self, stop: int, kept: int, data: bytearray, cells: memoryview, count: int
+    ) -> None:
+        # The batch of the run that the caller must look at; the number of batches if none is left.
+        self.stop = stop
+        # How many records there are.
+        self.kept = kept
+        self.data = data
+        # Where in ``data`` each batch begins.
+        self.position = cells[:count]
+        self.last_offset = cells[count : 2 * count]
+        # Of all batches up to this one; and the last offset of the first batch that has it.
+        self.largest_timestamp = cells[2 * count : 3 * count]
+        self.offset_of_largest = cells[3 * count :]
+
+
+class RunFilter:
+    """What becomes of the batches of one run."""
+
+    __slots__ = ("_must_look", "_run", "_selected")
+
+    def __init__(
+        self, run: BatchRun, offset_map: OffsetMap, needed_offsets: "array[int]", now_ms: int
+    ) -> None:
+        """``needed_offsets``, in order, are last offsets of batches whose headers are needed."""
+        self._run = run
+        self._selected = select_records(
+            run.records,
+            offset_map,
+            run.base_offset[0],
+            run.first_row,
+            run.position[1:],
+            run.delete_horizon,
+            now_ms,
+        )
+        # For each batch, whether it is left to the caller.
+        self._must_look = memoryview(bytearray(8 * run.count)).cast("q")
+        _judge(run, self._selected, run.count, needed_offsets, len(needed_offsets), self._must_look)
+
+    def write(self, first: int) -> WrittenBatches:
+        """What is left of the batches from number ``first`` on, up to one to be looked at."""
+        run = self._run
+        selected = self._selected
+        stop, count, size, kept = _measure(run, selected, self._must_look, first, run.count)
+        data = bytearray(size)
+        cells = memoryview(bytearray(8 * _COLUMNS * count)).cast("q")
+        _write(run, selected, first, stop, data, cells, count)
+        return WrittenBatches(stop, kept, data, cells.toreadonly(), count)
+
+
+def _judge(
+    run: BatchRun,
+    selected: Selected,
+    count: int,
+    needed: "array[int]",
+    needed_count: int,
+    must_look: memoryview,
+) -> None:
+    """Find the batches that are left to the caller."""
+    last_offset = run.last_offset
+    base_timestamp = run.base_timestamp
+    delete_horizon = run.delete_horizon
+    kept = selected.kept
+    tombstones = selected.tombstones
+    max_timestamp_delta = selected.max_timestamp_delta
+    at = 0
+    with cython.nogil:
+        for i in range(count):
+            while at < needed_count and needed[at] < last_offset[i]:
+                at += 1
+            if kept[i] == 0:
+                must_look[i] = at < needed_count and needed[at] == last_offset[i]
+            elif tombstones[i] > 0 and delete_horizon[i] == _NEVER:
+                must_look[i] = 1
+            else:
+                is_far = base_timestamp[i] < -_LIMIT or base_timestamp[i] >= _LIMIT
+                delta = max_timestamp_delta[i]
+                must_look[i] = is_far or delta < -_LIMIT or delta >= _LIMIT
+
+
+def _measure(
+    run: BatchRun, selected: Selected, must_look: memoryview, first: int, end: int
+) -> tuple[int, int, int, int]:
+    """Where to stop, and how many batches, bytes and records are left of those before."""
+    kept = selected.kept
+    size = selected.size
+    stop = first
+    batches = records = written = 0
+    with cython.nogil:
+        while stop < end and must_look[stop] == 0:
+            if kept[stop] > 0:
+                batches += 1
+                records += kept[stop]
+                written += _HEADER_SIZE + size[stop]
+            stop += 1
+    return stop, batches, written, records
+
+
+def _write(
+    run: BatchRun,
+    selected: Selected,
+    first: int,
+    stop: int,
+    data: bytearray,
+    cells: memoryview,
+    rows: int,
+) -> None:
+    """Fill ``data`` with what is left of some batches, and the columns of ``WrittenBatches``."""
+    chunk = run.chunk
+    source = chunk
+    target = data
+    position = run.position
+    first_row = run.first_row
+    last_offset = run.last_offset
+    attributes = run.attributes
+    base_timestamp = run.base_timestamp
+    max_timestamp = run.max_timestamp
+    kept = selected.kept
+    max_timestamp_delta = selected.max_timestamp_delta
+    run_end = selected.run_end
+    runs = selected.runs
+    next_run = run_end[first - 1] if first > 0 else 0
+    at = row = largest = of_largest = 0
+    with cython.nogil:
+        for i in range(first, stop):
+            if kept[i] > 0:
+                begin = at
+                timestamp = max_timestamp[i]
+                if kept[i] == first_row[i + 1] - first_row[i]:
+                    at = _copy(target, at, source, position[i], position[i + 1])
+                else:
+                    at = _copy(target, at, source, position[i], position[i] + _HEADER_SIZE)
+                    for j in range(next_run, run_end[i]):
+                        at = _copy(target, at, source, runs[2 * j], runs[2 * j + 1])
+                    if attributes[i] & _LOG_APPEND_TIME == 0:
+                        timestamp = base_timestamp[i] + max_timestamp_delta[i]
+                    _seal(target, begin, at, timestamp, kept[i])
+                if row == 0 or timestamp > largest:
+                    largest = timestamp
+                    of_largest = last_offset[i]
+                cells[row] = begin
+                cells[rows + row] = last_offset[i]
+                cells[2 * rows + row] = largest
+                cells[3 * rows + row] = of_largest
+                row += 1
+            next_run = run_end[i]
+
+
+def _seal(data: bytearray, begin: int, end: int, max_timestamp: int, count: int) -> None:
+    """Let the header of a batch tell of the records that are behind it now."""
+    _put_number(data, begin + 8, 4, end - begin - _LENGTH_OVERHEAD)
+    _put_number(data, begin + 35, 8, max_timestamp)
+    _put_number(data, begin + 57, 4, count)
+    _put_number(data, begin + 17, 4, _checksum(data, begin + _CHECKED_FROM, end))
+
+
+def _put_number(data: bytearray, at: int, size: int, number: int) -> None:
+    """Write a number in ``size`` bytes, the highest first."""
+    for i in range(size):
+        data[at + size - 1 - i] = number & 0xFF
+        number >>= 8
+
+
+def _copy(target: bytearray, to: int, source: bytes, start: int, end: int) -> int:
+    """Copy ``source`` from ``start`` to ``end``; the position after it in ``target``."""
+    if cython.compiled:
+        memcpy(target + to, source + start, end - start)  # type: ignore  # noqa: F821
+    else:
+        target[to : to + end - start] = source[start:end]
+    return to + end - start
+
+
+def _checksum(data: bytearray, start: int, end: int) -> int:
+    if cython.compiled:
+        return crc32c_of(data, start, end)  # type: ignore  # noqa: F821
+    return _plain_checksum(data, start, end)
+
+
+def _plain_checksum(data: bytearray, start: int, end: int) -> int:
+    return crc32c(memoryview(data)[start:end])

@@ -1,0 +1,201 @@
+"""Rows of columns into records: the way back of ``columns`` and ``gather``.
+
+A writer that works on columns has all keys in one buffer and all values in another. Here chosen
+rows of them become the records of one batch, as they follow its header: each field is copied
+once, to where it stays. Which rows, and in which order, is the caller's business; that is how
+the rows of one partition are picked from among those of the others.
+
+This module is compiled with Cython where that is at hand (``scatter.pxd`` has the types); its
+loop then lets other threads run.
+"""
+
+from typing import Final, NamedTuple
+
+from moldau.record import interpreted as cython
+
+if False:  # Never run: it tells the compiler whose words ``cython.…`` are.
+    import cython  # type: ignore
+
+# The most that a record takes besides its fields: length, attributes, two deltas, three sizes.
+LARGEST_OVERHEAD: Final = 5 + 1 + 10 + 5 + 5 + 5 + 5
+# The same for a header: its two sizes.
+LARGEST_HEADER_OVERHEAD: Final = 5 + 5
+
+
+class Field(NamedTuple):
+    """One field of all rows: row ``i`` lies in ``data`` from ``position[i]``, or is null (-1)."""
+
+    data: bytes
+    position: memoryview
+    size: memoryview
+
+
+class HeaderFields(NamedTuple):
+    """The headers of all rows: row ``i`` has ``counts[i]`` of the pairs from ``first[i]`` on."""
+
+    first: memoryview
+    counts: memoryview
+    key: Field
+    value: Field
+
+
+class Rows(NamedTuple):
+    """Records as columns; every column has 64-bit numbers, one for each row.
+
+    Where they point to is not checked again.
+    """
+
+    timestamp: memoryview
+    key: Field
+    value: Field
+    headers: HeaderFields | None = None
+
+
+def write_records(
+    rows: Rows, order: memoryview, first: int, last: int, room: bytearray
+) -> tuple[int, int]:
+    """Write the rows ``order[first:last]`` into ``room`` as records, as many as it holds.
+
+    The first of them gives the batch its base timestamp. Gives the place in ``order`` of the
+    first row that was not written, and the number of bytes that were.
+
+    Raises:
+        ValueError: the columns are not equally long, or a place is outside of ``order``.
+    """
+    count = len(rows.timestamp)
+    key, value, headers = rows.key, rows.value, rows.headers
+    if not (
+        len(key.position) == len(key.size) == len(value.position) == len(value.size) == count
+    ) or not 0 <= first <= last <= len(order):
+        raise ValueError(f"{count} rows, of which {first} to {last} of {len(order)} are wanted")
+    if headers is None:
+        has_headers = False
+        # Never looked at: the rows stand in for columns that are not there.
+        headers = HeaderFields(key.position, key.size, key, value)
+    else:
+        has_headers = True
+        if len(headers.first) != count or len(headers.counts) != count:
+            raise ValueError(f"{count} rows, but headers of {len(headers.first)}")
+    return _write_records(
+        rows.timestamp,
+        key.data,
+        key.position,
+        key.size,
+        value.data,
+        value.position,
+        value.size,
+        has_headers,
+        headers.first,
+        headers.counts,
+        headers.key.data,
+        headers.key.position,
+        headers.key.size,
+        headers.value.data,
+        headers.value.position,
+        headers.value.size,
+        order,
+        first,
+        last,
+        room,
+        len(room),
+    )
+
+
+def _write_records(
+    timestamp: memoryview,
+    keys: bytes,
+    key_position: memoryview,
+    key_size: memoryview,
+    values: bytes,
+    value_position: memoryview,
+    value_size: memoryview,
+    has_headers: bool,
+    header_first: memoryview,
+    header_count: memoryview,
+    names: bytes,
+    name_position: memoryview,
+    name_size: memoryview,
+    contents: bytes,
+    content_position: memoryview,
+    content_size: memoryview,
+    order: memoryview,
+    first: int,
+    last: int,
+    room: bytearray,
+    capacity: int,
+) -> tuple[int, int]:
+    key_data = keys
+    value_data = values
+    name_data = names
+    content_data = contents
+    target = room
+    to = 0
+    at = first
+    count = 0
+    with cython.nogil:
+        while at < last:
+            row = order[at]
+            delta = timestamp[row] - timestamp[order[first]]
+            length = 1 + _varint_size(delta) + _varint_size(at - first)
+            length += _field_size(key_size[row]) + _field_size(value_size[row])
+            if has_headers:
+                count = header_count[row]
+                for i in range(header_first[row], header_first[row] + count):
+                    length += _field_size(name_size[i]) + _field_size(content_size[i])
+            length += _varint_size(count)
+            if length + _varint_size(length) > capacity - to:
+                break
+            to = _write_varint(target, to, length)
+            target[to] = 0
+            to = _write_varint(target, to + 1, delta)
+            to = _write_varint(target, to, at - first)
+            to = _write_field(target, to, key_data, key_position[row], key_size[row])
+            to = _write_field(target, to, value_data, value_position[row], value_size[row])
+            to = _write_varint(target, to, count)
+            if has_headers:
+                for i in range(header_first[row], header_first[row] + count):
+                    to = _write_field(target, to, name_data, name_position[i], name_size[i])
+                    to = _write_field(
+                        target, to, content_data, content_position[i], content_size[i]
+                    )
+            at += 1
+    return at, to
+
+
+def _field_size(size: int) -> int:
+    """How many bytes a field takes with its size in front; a null is the size -1 alone."""
+    return 1 if size < 0 else _varint_size(size) + size
+
+
+def _write_field(target: bytearray, to: int, source: bytes, start: int, size: int) -> int:
+    to = _write_varint(target, to, size)
+    return _copy(target, to, source, start, size) if size > 0 else to
+
+
+def _varint_size(value: int) -> int:
+    raw = value * 2 if value >= 0 else -2 * value - 1
+    size = 1
+    while raw >= 0x80:
+        raw >>= 7
+        size += 1
+    return size
+
+
+def _write_varint(data: bytearray, at: int, value: int) -> int:
+    """Write ``value`` in zig-zag form; the position after it."""
+    raw = value * 2 if value >= 0 else -2 * value - 1
+    while raw >= 0x80:
+        data[at] = raw & 0x7F | 0x80
+        raw >>= 7
+        at += 1
+    data[at] = raw
+    return at + 1
+
+
+def _copy(target: bytearray, to: int, source: bytes, start: int, size: int) -> int:
+    """Copy ``size`` bytes of ``source`` from ``start``; the position after them in ``target``."""
+    if cython.compiled:
+        memcpy(target + to, source + start, size)  # type: ignore  # noqa: F821
+    else:
+        target[to : to + size] = source[start : start + size]
+    return to + size
