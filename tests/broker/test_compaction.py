@@ -1,9 +1,15 @@
 """Compacted topics on a whole broker: what is refused, what is cleaned, what is remembered."""
 
 import asyncio
+import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
+from moldau.broker.log_cleaning import stand_back
 from moldau.clock import ManualClock
 from moldau.errors import ErrorCode
 from moldau.protocol.messages.incremental_alter_configs import (
@@ -135,6 +141,15 @@ def test_settings_of_the_cleaner_can_be_changed_while_it_runs() -> None:
         await broker.node.stop()
 
     asyncio.run(scenario())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there a thread has its own priority")
+def test_a_thread_that_cleans_stands_back_and_no_other_does() -> None:
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    with ThreadPoolExecutor(1, initializer=stand_back) as pool:
+        native_id = pool.submit(threading.get_native_id).result()
+        assert os.getpriority(os.PRIO_PROCESS, native_id) == min(before + 10, 19)
+    assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == before
 
 
 def test_a_broker_with_nothing_to_clean_does_not_load_the_cleaner() -> None:

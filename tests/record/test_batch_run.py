@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moldau.record.header import BatchHeader, encode_batch
@@ -38,7 +38,6 @@ def expected_count(made: list[Made]) -> int:
 
 
 @both_kernels
-@settings(deadline=None)
 @given(batches(FLAGS), st.integers(0, 3))
 def test_a_run_has_the_plain_batches_up_to_the_first_that_is_not(
     kernel: Kernel, made: list[Made], before: int
@@ -67,7 +66,6 @@ def test_a_run_has_the_plain_batches_up_to_the_first_that_is_not(
 
 
 @both_kernels
-@settings(deadline=None)
 @given(batches(PLAIN_FLAGS))
 def test_the_records_of_a_run_are_those_of_its_batches(kernel: Kernel, made: list[Made]) -> None:
     headers, encoded = encode_all([each for each in made if each.contents])
@@ -88,7 +86,6 @@ def test_the_records_of_a_run_are_those_of_its_batches(kernel: Kernel, made: lis
 
 
 @both_kernels
-@settings(deadline=None)
 @given(st.data(), st.integers(1, 255))
 def test_a_run_ends_before_a_batch_that_was_damaged(
     kernel: Kernel, data: st.DataObject, flip: int
@@ -117,7 +114,6 @@ def test_records_that_do_not_fit_their_lengths_end_a_run_though_the_checksum_is_
 
 
 @both_kernels
-@settings(deadline=None)
 @given(st.binary(max_size=300), st.integers(0, 400), st.integers(0, 2**63 - 1))
 def test_arbitrary_bytes_are_no_run(kernel: Kernel, data: bytes, at: int, offset: int) -> None:
     assert kernel.find_run(data, at, offset) is None

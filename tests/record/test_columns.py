@@ -4,7 +4,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moldau.record.columns import SMALLEST_RECORD
@@ -35,7 +35,6 @@ def outcome(kernel: Kernel, data: bytes, count: int) -> Any:
 
 
 @both_kernels
-@settings(deadline=None)
 @given(contents)
 def test_columns_point_at_what_was_written(kernel: Kernel, records: list[Any]) -> None:
     data = encode(records)
@@ -113,7 +112,6 @@ def test_bytes_behind_the_last_record_are_damage(kernel: Kernel) -> None:
         kernel.index_records(data + bytes(7), 1)
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=120), st.integers(0, 20))
 def test_noise_is_damage_or_something_but_never_another_error(noise: bytes, count: int) -> None:
     assert len({str(outcome(kernel, noise, count)) for kernel in KERNELS}) == 1

@@ -2,16 +2,20 @@
 
 import subprocess
 import sys
+from array import array
 from collections.abc import Callable
 from threading import Event, Thread
 
 import pytest
 
+from moldau.record.header import BatchHeader, encode_batch
 from moldau.record.records import encode_record
 from tests.record.kernels import INSTALLED, MODULES
 
 COUNT = 20_000
 BATCH = b"".join(encode_record(i, i, b"key %d" % i, bytes(60), ()) for i in range(COUNT))
+HEADER = BatchHeader(0, 0, 0, 2, 0, 0, COUNT - 1, 0, COUNT - 1, -1, -1, -1, COUNT)
+CHUNK = encode_batch(HEADER, BATCH)
 needs_compiled = pytest.mark.skipif(
     not INSTALLED.is_compiled, reason="the record kernel is not compiled here"
 )
@@ -37,14 +41,20 @@ def lets_others_run(work: Callable[[], object]) -> bool:
 
 
 @needs_compiled
-@pytest.mark.parametrize("name", ["index", "put", "filter", "rebase"])
+@pytest.mark.parametrize("name", ["index", "put", "filter", "rebase", "find a run", "write a run"])
 def test_compiled_loops_let_other_threads_run(name: str) -> None:
     offset_map = INSTALLED.OffsetMap(1 << 24)
+    # All but one record stay, so that the batch is written anew.
+    offset_map.put_records(encode_record(0, 0, b"key 0", b"", ()), 1, COUNT, 0)
+    run = INSTALLED.find_run(CHUNK, 0, 0)
+    run_filter = INSTALLED.RunFilter(run, offset_map, array("q"), 0)
     works: dict[str, Callable[[], object]] = {
         "index": lambda: INSTALLED.index_records(BATCH, COUNT),
         "put": lambda: offset_map.put_records(BATCH, COUNT, 0, 0),
         "filter": lambda: INSTALLED.filter_records(BATCH, COUNT, 0, offset_map, True),
         "rebase": lambda: INSTALLED.rebase_timestamps(BATCH, COUNT, 1 << 40),
+        "find a run": lambda: INSTALLED.find_run(CHUNK, 0, 0),
+        "write a run": lambda: run_filter.write(0),
     }
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1000)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moldau.record.records import encode_record
@@ -29,7 +29,6 @@ def batch_of(keys: list[Any]) -> tuple[bytes, int]:
 
 
 @both_kernels
-@settings(deadline=None)
 @given(st.lists(st.lists(keys, min_size=1, max_size=8)), st.integers(0, 2**62))
 def test_it_knows_the_latest_offset_of_every_key(
     kernel: Kernel, batches: list[list[Any]], start: int

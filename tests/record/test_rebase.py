@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moldau.record.records import encode_record
@@ -16,7 +16,6 @@ contents = st.lists(st.tuples(st.integers(0, 2**31 - 1), numbers, fields, fields
 
 
 @both_kernels
-@settings(deadline=None)
 @given(contents, numbers)
 def test_rebased_records_are_those_that_would_be_written_for_the_new_base(
     kernel: Kernel, records: list[Any], shift: int

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moldau.record.records import encode_record
@@ -34,7 +34,6 @@ def stays(offset: int, content: Any, latest: dict[bytes, int], end: int, tombsto
 
 
 @both_kernels
-@settings(deadline=None)
 @given(st.data(), gaps, st.booleans(), st.integers(-1, 30))
 def test_it_keeps_what_a_reader_of_single_records_would(
     kernel: Kernel, data: st.DataObject, steps: list[int], keep_tombstones: bool, read: int

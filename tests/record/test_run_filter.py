@@ -3,7 +3,7 @@
 from array import array
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moldau.record.header import BatchHeader, encode_batch, iter_headers
@@ -56,7 +56,6 @@ def largest_so_far(headers: list[BatchHeader]) -> tuple[list[int], list[int]]:
 
 
 @both_kernels
-@settings(deadline=None)
 @given(st.data(), batches(PLAIN_FLAGS))
 def test_a_run_is_filtered_as_its_batches_would_be(
     kernel: Kernel, data: st.DataObject, made: list[Made]

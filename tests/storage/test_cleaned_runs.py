@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moldau.clock import ManualClock
@@ -69,7 +69,6 @@ def put_in_runs(
     return fill_offset_map(offset_map, [segment], transactions, from_offset, cleaning, chunk_bytes)
 
 
-@settings(deadline=None)
 @given(st.data(), batches(FLAGS, most=12), st.sampled_from([2, 3, 100]), CHUNK_BYTES)
 def test_the_map_of_runs_is_that_of_single_batches(
     data: st.DataObject, made: list[Made], entries: int, chunk_bytes: int
@@ -110,7 +109,6 @@ class Side:
         return {name: self._disk.read_bytes(f"{self.directory}/{name}") for name in names}
 
 
-@settings(deadline=None)
 @given(st.data(), batches(FLAGS, most=12), CHUNK_BYTES)
 def test_a_segment_cleaned_in_runs_is_the_one_cleaned_batch_by_batch(
     data: st.DataObject, made: list[Made], chunk_bytes: int

@@ -226,7 +226,7 @@ def offset_in(disk: SimulatedDisk, path: str, default: int) -> int:
     return offsets.get(TOPIC_PARTITION, default)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(STEPS, st.integers(0, 2**32))
 def test_any_history_leaves_the_map_a_dict_would_hold(steps: list[Step], seed: int) -> None:
     history = History(seed)

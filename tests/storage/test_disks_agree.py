@@ -169,5 +169,5 @@ class DisksAgree(RuleBasedStateMachine):
             self.both(lambda disk, top, name=name: disk.read_bytes(os.path.join(top, name)))  # type: ignore[misc]
 
 
-DisksAgree.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+DisksAgree.TestCase.settings = settings(max_examples=60, stateful_step_count=40)
 TestDisksAgree = DisksAgree.TestCase

@@ -251,7 +251,7 @@ def test_a_failed_write_can_be_repeated() -> None:
     assert disk.size(PATH) == 8
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.lists(st.integers(1, 2**20), min_size=1, max_size=3000, unique=True),
     st.lists(st.integers(-5, 2**20 + 5), min_size=1, max_size=20),
@@ -327,5 +327,5 @@ class IndexModel(RuleBasedStateMachine):
         assert self.index.last_offset == (self.model[-1][0] if self.model else BASE)
 
 
-IndexModel.TestCase.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+IndexModel.TestCase.settings = settings(max_examples=40, stateful_step_count=30)
 TestIndexModel = IndexModel.TestCase

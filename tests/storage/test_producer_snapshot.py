@@ -3,7 +3,7 @@
 import struct
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moldau.storage.producer_entry import BatchMetadata, ProducerEntry
@@ -57,7 +57,6 @@ def test_a_producer_of_whom_only_a_marker_is_known_keeps_its_epochs() -> None:
 
 
 @given(st.data())
-@settings(deadline=None)
 def test_of_any_producers_the_last_batch_survives(data: st.DataObject) -> None:
     entries = []
     for producer_id in data.draw(st.lists(st.integers(0, 2**63 - 1), unique=True, max_size=5)):

@@ -63,7 +63,7 @@ def test_the_steps_below_reach_into_swaps_and_to_the_end_of_the_pass(
     for _ in range(MOST_STEPS - 1):
         cleaner.threads.step()
         seen.append("swap" in suffixes_seen(disk, log))
-    assert sum(seen) > 5
+    assert sum(seen) >= 5
     assert not cleaner.cleaner.in_progress
 
 

@@ -192,5 +192,5 @@ class IndexModel(RuleBasedStateMachine):
         assert self.index.last_entry == (self.model[-1] if self.model else NOTHING)
 
 
-IndexModel.TestCase.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+IndexModel.TestCase.settings = settings(max_examples=40, stateful_step_count=30)
 TestIndexModel = IndexModel.TestCase

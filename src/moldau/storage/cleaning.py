@@ -7,8 +7,8 @@ kilobytes. Retention waits instead: there is no hurry in it.
 """
 
 import threading
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable
+from typing import Final, Protocol
 
 from moldau.clock import Clock
 from moldau.storage.cleaner_throttle import CleanerThrottle
@@ -19,6 +19,14 @@ _LOOK_EVERY_BYTES: Final = 64 * 1024
 
 class CleaningAborted(Exception):  # noqa: N818  # an order, not an error
     """The log changed or goes away: what was done so far is of no use."""
+
+
+class Swap(Protocol):
+    """See ``segment_swap``."""
+
+    def go_on(self) -> bool: ...
+
+    def finish(self) -> None: ...
 
 
 class Cleaning:
@@ -38,27 +46,27 @@ class Cleaning:
         self._aborted = threading.Event()
         self._pause = pause or self._aborted.wait
         self._unbooked = 0
-        # The rest of a swap that has begun.
-        self._swap: Iterator[None] | None = None
+        # One that has begun, and waits for the thread.
+        self._swap: Swap | None = None
 
     @property
     def is_aborted(self) -> bool:
         return self._aborted.is_set()
 
     def abort(self) -> None:
-        """Called by the owner; returns at once, while the thread may still be at work.
+        """Called by the owner; returns soon, while the thread may still be at work.
 
         A swap of segments that has begun is finished first: it cannot be taken back.
         """
         self._aborted.set()
         swap, self._swap = self._swap, None
-        for _ in swap or ():
-            pass
+        if swap is not None:
+            swap.finish()
 
-    def go_on_with(self, swap: Iterator[None]) -> bool:
-        """Called by the owner: do the next step of ``swap``; False when there is none left."""
+    def go_on_with(self, swap: Swap) -> bool:
+        """Called by the owner: the next step of ``swap``; False if there was nothing left to do."""
         self._swap = None
-        for _ in swap:
+        if swap.go_on():
             self._swap = swap
             return True
         return False

@@ -37,7 +37,7 @@ from moldau.storage.offset_map_builder import DirtySegment, fill_offset_map
 from moldau.storage.partition_log import PartitionLog
 from moldau.storage.segment import Segment
 from moldau.storage.segment_groups import SegmentSizes, group_segments
-from moldau.storage.segment_swap import swap_segments
+from moldau.storage.segment_swap import SegmentSwap
 
 
 class CleanerMemory(NamedTuple):
@@ -191,10 +191,9 @@ class CleaningPass:
             if self._log.is_closed:
                 raise CleaningAborted
             is_swapped = True
-            swap = swap_segments(self._log, cleaned, group)
-            # Each step renames some files, and requests that came meanwhile are served.
+            swap = SegmentSwap(self._log, cleaned, group)
             while self._cleaning.go_on_with(swap):
-                yield _nothing
+                yield swap.work
         finally:
             if not is_swapped:
                 with contextlib.suppress(OSError):
@@ -216,10 +215,6 @@ class CleaningPass:
                 clean_chunk(walk, cleaner, target)
                 self._cleaning.transferred(walk.at + target.size_bytes - size_before)
         return target.finish(self._disk.modified_ms(group[-1].log.path))
-
-
-def _nothing() -> None:
-    """On its way to the thread and back it lets the owner do something else."""
 
 
 def clean_chunk(walk: ChunkWalk, cleaner: BatchCleaner, target: CleanedSegment) -> None:

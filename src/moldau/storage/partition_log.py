@@ -510,7 +510,9 @@ class PartitionLog:
         self.segments.replace(sources, segment)
         self._reader.forget_places()
 
-    def discard(self, segments: list[Segment], keep_snapshot: int = -1) -> None:
+    def discard(
+        self, segments: list[Segment], keep_snapshot: int = -1, *, are_renamed: bool = False
+    ) -> None:
         """Rename the files of segments that are out of the list; they go after a while.
 
         So do their snapshots of producers, but for the one at ``keep_snapshot``.
@@ -524,6 +526,9 @@ class PartitionLog:
             if segment.base_offset != keep_snapshot
             and (path := self.producers.mark_snapshot_deleted(segment.base_offset)) is not None
         ]
+        if not are_renamed:
+            for segment in segments:
+                segment.mark_deleted()
         due_ms = self._context.clock.now_ms() + self.config.file_delete_delay_ms
         self._deleted.add(due_ms, segments, snapshots)
 

@@ -117,9 +117,7 @@ class DeletedFiles:
         return len(self._waiting or ())
 
     def add(self, due_ms: int, segments: list[Segment], paths: list[str]) -> None:
-        """Rename the segments' files now, remove them and ``paths`` when ``due_ms`` has come."""
-        for segment in segments:
-            segment.mark_deleted()
+        """Remove the segments' files, which are renamed, and ``paths`` when ``due_ms`` has come."""
         if self._waiting is None:
             self._waiting = []
         self._waiting.append((due_ms, segments, paths))

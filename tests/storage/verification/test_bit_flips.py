@@ -26,7 +26,7 @@ def files(disk: SimulatedDisk, *suffixes: str) -> list[str]:
 
 
 @given(data=st.data(), mask=bits)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_flip_in_a_segment_is_found_at_its_batch(data: st.DataObject, mask: int) -> None:
     disk = healthy()
     path = data.draw(st.sampled_from(logs(disk)))
@@ -45,7 +45,7 @@ def test_a_flip_in_a_segment_is_found_at_its_batch(data: st.DataObject, mask: in
 
 
 @given(data=st.data(), mask=bits)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_a_flip_in_an_offset_index_is_found_unless_it_is_as_true_as_before(
     data: st.DataObject, mask: int
 ) -> None:
@@ -65,7 +65,7 @@ def test_a_flip_in_an_offset_index_is_found_unless_it_is_as_true_as_before(
 
 
 @given(data=st.data(), mask=bits)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_a_flip_in_a_transaction_index_is_found(data: st.DataObject, mask: int) -> None:
     disk = healthy()
     path = data.draw(st.sampled_from(files(disk, ".txnindex")))
@@ -74,7 +74,7 @@ def test_a_flip_in_a_transaction_index_is_found(data: st.DataObject, mask: int) 
 
 
 @given(data=st.data(), mask=bits)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_a_flip_in_a_time_index_is_found_unless_it_is_as_true_as_before(
     data: st.DataObject, mask: int
 ) -> None:
@@ -95,7 +95,7 @@ def test_a_flip_in_a_time_index_is_found_unless_it_is_as_true_as_before(
 
 
 @given(data=st.data(), mask=bits)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_flip_in_a_producer_snapshot_is_found(data: st.DataObject, mask: int) -> None:
     disk = healthy()
     path = data.draw(st.sampled_from(files(disk, ".snapshot")))
@@ -104,7 +104,7 @@ def test_a_flip_in_a_producer_snapshot_is_found(data: st.DataObject, mask: int) 
 
 
 @given(data=st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_bytes_that_are_gone_from_the_end_of_a_segment_are_missed(data: st.DataObject) -> None:
     disk = healthy()
     path = data.draw(st.sampled_from(logs(disk)))
@@ -114,7 +114,7 @@ def test_bytes_that_are_gone_from_the_end_of_a_segment_are_missed(data: st.DataO
 
 
 @given(data=st.data())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_a_stretch_that_was_written_over_is_found_and_what_follows_is_still_checked(
     data: st.DataObject,
 ) -> None:
