@@ -41,7 +41,7 @@ def check_round_trip(message: Message, version: int) -> None:
 
 
 @pytest.mark.parametrize("name", all_messages())
-@settings(max_examples=12, deadline=None, database=None)
+@settings(max_examples=12, database=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_message_survives_the_round_trip_in_every_version(name: str, seed: int) -> None:
     rng = random.Random(seed)

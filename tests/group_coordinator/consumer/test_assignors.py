@@ -195,7 +195,7 @@ subscriptions = st.dictionaries(st.sampled_from(MEMBERS), topics, min_size=1)
     name=st.sampled_from(sorted(ASSIGNORS)),
     steps=st.lists(st.tuples(subscriptions, partition_counts), min_size=1, max_size=4),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_every_wanted_partition_has_one_owner_who_wants_it(
     name: str, steps: list[tuple[dict[str, list[bytes]], dict[bytes, int]]]
 ) -> None:
@@ -216,7 +216,7 @@ def test_every_wanted_partition_has_one_owner_who_wants_it(
     later=st.lists(st.sampled_from(MEMBERS), min_size=1, unique=True),
     counts=partition_counts,
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_members_that_want_the_same_differ_by_one_and_nothing_moves_without_need(
     members: list[str], later: list[str], counts: dict[bytes, int]
 ) -> None:
@@ -236,7 +236,7 @@ def test_members_that_want_the_same_differ_by_one_and_nothing_moves_without_need
 
 
 @given(wants=subscriptions, counts=partition_counts)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_no_single_move_would_improve_a_mixed_assignment(
     wants: dict[str, list[bytes]], counts: dict[bytes, int]
 ) -> None:

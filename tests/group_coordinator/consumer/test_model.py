@@ -221,7 +221,7 @@ class ConsumerGroupModel(RuleBasedStateMachine):
 
 
 TestConsumerGroupModel = ConsumerGroupModel.TestCase
-TestConsumerGroupModel.settings = settings(max_examples=50, stateful_step_count=30, deadline=None)
+TestConsumerGroupModel.settings = settings(max_examples=50, stateful_step_count=30)
 
 
 @pytest.mark.parametrize("seed", range(30))
