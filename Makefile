@@ -53,8 +53,8 @@ check: $(VENV)/dev.stamp  ## lint, types, layers
 compat: $(VENV)/dev.stamp $(KAFKA_DIR)/READY $(SPARK_CONNECTOR_DIR)/READY  ## clients and tools of other ecosystems
 	KAFKA_DIR=$(KAFKA_DIR) SPARK_CONNECTOR_DIR=$(SPARK_CONNECTOR_DIR) $(BIN)/pytest tests/compat -rs $(ARGS)
 
-bench: $(VENV)/dev.stamp $(KAFKA_DIR)/READY  ## one table, interleaved with Apache Kafka
-	KAFKA_DIR=$(KAFKA_DIR) $(BIN)/python -m benchmarks $(ARGS)
+bench: $(VENV)/dev.stamp $(KAFKA_DIR)/READY $(SPARK_CONNECTOR_DIR)/READY  ## one table, interleaved with Apache Kafka
+	KAFKA_DIR=$(KAFKA_DIR) SPARK_CONNECTOR_DIR=$(SPARK_CONNECTOR_DIR) $(BIN)/python -m benchmarks $(ARGS)
 
 $(KAFKA_DIR)/READY:
 	@if command -v mvn >/dev/null && command -v java >/dev/null; then tools/install-apache-kafka $(KAFKA_DIR); \

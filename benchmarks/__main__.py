@@ -9,12 +9,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tools.brokers import ApacheKafkaBroker, Broker, MoldauBroker, kafka_dir
 
-from benchmarks import group_rows, log_rows, machine, many_rows
+from benchmarks import group_rows, log_rows, machine, many_rows, spark_rows
 from benchmarks.clients import Clients, UnavailableError
 from benchmarks.meter import usage
 from benchmarks.report import Line, absolute_line, as_json, lines_of, page
@@ -38,15 +39,18 @@ def parse_arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+Side = TypeVar("Side")
+
+
 def interleaved(
-    sides: dict[str, Broker], measure: Callable[[Broker], Figures], repeat: int
+    sides: dict[str, Side], measure: Callable[[Side], Figures], repeat: int
 ) -> dict[str, list[Figures]]:
     """Moldau Kafka, Kafka Moldau, ...: what drifts on the machine hits both alike."""
     runs: dict[str, list[Figures]] = {name: [] for name in sides}
     for turn in range(repeat):
         order = list(sides.items()) if turn % 2 == 0 else list(sides.items())[::-1]
-        for name, broker in order:
-            runs[name].append(measure(broker))
+        for name, side in order:
+            runs[name].append(measure(side))
     return runs
 
 
@@ -99,6 +103,8 @@ class Run:
         for count in self.bench.amounts.idle_partitions:
             if self.wants(many_rows.row_name(count)):
                 self.idle_partitions(count)
+        for needs_transactions in (False, True):
+            self.spark(needs_transactions)
         if not any(self.wants(row.name) for row in rows_of(self.bench)):
             return
         try:
@@ -137,6 +143,33 @@ class Run:
         self.lines += lines_of(name, runs, many_rows.TARGETS, many_rows.LIMITS)
         say(f"{name}: {time.monotonic() - began:.0f} s")
 
+    def spark(self, needs_transactions: bool) -> None:
+        """Both connectors on one broker: ours, or Apache Kafka for what needs transactions."""
+        rows = [
+            row
+            for row in spark_rows.spark_rows()
+            if row.needs_transactions == needs_transactions and self.wants(row.name)
+        ]
+        if not rows:
+            return
+        broker = self.sides["kafka" if needs_transactions else "moldau"]
+        broker.start()
+        try:
+            with spark_rows.spark_bench(self.bench, broker) as bench:
+                for row in rows:
+                    began = time.monotonic()
+                    # What is loaded and compiled only once shall not count.
+                    interleaved(spark_rows.SIDES, partial(row.measure, bench), 1)
+                    runs = interleaved(spark_rows.SIDES, partial(row.measure, bench), self.repeat)
+                    self.runs[row.name] = runs
+                    self.lines += lines_of(row.name, runs, row.targets)
+                    say(f"{row.name}: {time.monotonic() - began:.0f} s")
+        except UnavailableError as reason:
+            self.notes.append(f"not measured: Spark: {reason}")
+            say(f"Spark: skipped, {reason}")
+        finally:
+            broker.stop()
+
     def memory(self, when: str) -> None:
         time.sleep(IDLE_S)
         runs = {name: [{"rss_mb": usage(side.pid).rss_mb}] for name, side in self.sides.items()}
@@ -170,6 +203,8 @@ def main() -> int:
             print(row.name)
         for count in bench.amounts.idle_partitions:
             print(many_rows.row_name(count))
+        for spark_row in spark_rows.spark_rows():
+            print(spark_row.name)
         return 0
     if not (kafka_dir() / "bin" / "kafka-server-start").exists():
         say("Apache Kafka is not installed: run tools/install-apache-kafka, or set KAFKA_DIR")

@@ -2,25 +2,7 @@
 
 import random
 
-import pytest
-
-from moldau.client.partitioner import StickyPartitioner, murmur2, partition_of_key
-
-
-@pytest.mark.parametrize(
-    ("data", "signed"),
-    [
-        (b"21", -973932308),
-        (b"foobar", -790332482),
-        (b"a-little-bit-long-string", -985981536),
-        (b"a-little-bit-longer-string", -1486304829),
-        (b"lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", -58897971),
-        (b"abc", 479470107),
-        (b"", 275646681),
-    ],
-)
-def test_keys_hash_as_in_the_java_client(data: bytes, signed: int) -> None:
-    assert murmur2(data) == signed & 0xFFFFFFFF
+from moldau.client.partitioner import StickyPartitioner, partition_of_key
 
 
 def test_every_partition_is_in_reach_of_a_key() -> None:

@@ -228,6 +228,7 @@ def test_a_producer_that_the_broker_forgot_starts_anew(
         producer.flush()
         partition = TopicPartition(topic, 0)
         # As if sequences had been lost: the next one leaves a hole.
+        assert producer._identity is not None
         producer._identity.sequences[partition] = 7
         delivery = producer.send(topic, b"1")
         producer.flush()

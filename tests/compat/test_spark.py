@@ -192,3 +192,56 @@ def test_a_stream_goes_on_from_its_checkpoint(
             committed = GroupAdmin(admin.cluster).offsets(group["groupId"])
         assert sum(each.offset for each in committed.values()) == count - 3
         assert set(committed) == {TopicPartition(topic, number) for number in range(3)}
+
+
+SINK_ROWS = """
+    select if(id % 5 = 0, null, concat('key-', id)) as key,
+           if(id % 7 = 0, null, repeat(concat('value ', id, ' '), 20)) as value,
+           if(id % 11 = 0, 1, null) as partition,
+           if(id % 2 = 0, array(named_struct('key', 'h', 'value', cast('x' as binary))), null)
+               as headers
+    from range(500)
+"""
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_what_our_sink_writes_both_sources_read(
+    spark: "SparkSession", address: str, topic: str, codec: str
+) -> None:
+    with Admin(address) as admin:
+        admin.create_topic(topic, 3)
+    written = spark.sql(SINK_ROWS)
+    writer = written.write.format("moldau").option("kafka.bootstrap.servers", address)
+    writer.options(topic=topic, **{"kafka.compression.type": codec}).mode("append").save()
+    ours, theirs = (
+        rows(load(spark, source, address, subscribe=topic, includeHeaders=True))
+        for source in FORMATS
+    )
+    assert ours == theirs
+    expected = [
+        (
+            row.key and row.key.encode(),
+            row.value and row.value.encode(),
+            [tuple(pair) for pair in row.headers or []],
+        )
+        for row in written.collect()
+    ]
+    found = [(row.key, row.value, [tuple(pair) for pair in row.headers or []]) for row in ours]
+    assert sorted(found, key=str) == sorted(expected, key=str)
+
+
+def test_both_sinks_put_keys_into_the_same_partitions(
+    spark: "SparkSession", address: str, topic: str
+) -> None:
+    placed = []
+    for sink in FORMATS:
+        name = f"{topic}-{sink}"
+        with Admin(address) as admin:
+            admin.create_topic(name, 7)
+        keyed = spark.sql(SINK_ROWS).where("key is not null")
+        writer = keyed.write.format(sink).option("kafka.bootstrap.servers", address)
+        writer.option("topic", name).mode("append").save()
+        read = rows(load(spark, "moldau", address, subscribe=name))
+        placed.append({row.key: row.partition for row in read})
+    assert placed[0] == placed[1]
+    assert len(placed[0]) == 400

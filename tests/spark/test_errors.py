@@ -28,6 +28,25 @@ Traceback (most recent call last):
 TypeError: can only concatenate str (not "int") to str
 """
 
+# A query's plan comes with its failure, and may hold texts of other errors that did not happen.
+WITH_PLAN = """Job aborted: PipelineError: orders-0 has a poison record at offset 3
+=== Streaming Query ===
+Identifier: orders [id = 1, runId = 2]
++- ~Project [raise_error(concat(PipelineError: , topic#2, has a poison record))]
+"""
+
+HIDDEN = """[PYTHON_EXCEPTION] An exception was thrown from the Python worker: ValueError: no number
+SQLSTATE: 38000
+=== Streaming Query ===
+"""
+
+CRASHED = """An error occurred while calling o65.collectToPython.
+: org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 24.0 failed 1 \
+times, most recent failure: Lost task 0.0 in stage 24.0 (TID 25) (localhost executor driver): \
+org.apache.spark.SparkException: Python worker exited unexpectedly (crashed).
+\tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handle(PythonRunner.scala:610)
+"""
+
 SPARKS = """[TABLE_OR_VIEW_NOT_FOUND] The table or view `x` cannot be found. SQLSTATE: 42P01;
 'UnresolvedRelation [x], [], false
 """
@@ -38,7 +57,10 @@ SPARKS = """[TABLE_OR_VIEW_NOT_FOUND] The table or view `x` cannot be found. SQL
     [
         (PLANNED, "topic nope does not exist"),
         (STREAMED, "orders-0 has no offset 3: it begins at 7 and ends at 9"),
+        (WITH_PLAN, "orders-0 has a poison record at offset 3"),
+        (HIDDEN, "ValueError: no number"),
         (USERS, 'TypeError: can only concatenate str (not "int") to str'),
+        (CRASHED, "Python worker exited unexpectedly (crashed)."),
         (SPARKS, "The table or view `x` cannot be found."),
         ("\nsomething else\nand more", "something else"),
         ("", "Exception"),

@@ -23,6 +23,8 @@ COMMANDS: Final = {
     "groups": "list and describe consumer groups, and set their offsets",
     "configs": "describe and alter settings of topics and brokers",
     "storage": "format a data directory, and look into its files",
+    "stream": "run streaming apps on Spark, and look at them",
+    "demo": "a pipeline from nothing: broker, clicks, Spark, windows on the terminal",
 }
 
 INTERRUPTED: Final = 130
@@ -34,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     is_debug = "--debug" in given
     given = [argument for argument in given if argument != "--debug"]
     try:
-        return _run(given)
+        return _run(given, is_debug)
     except SystemExit as stop:
         # argparse has said what there is to say.
         return stop.code if isinstance(stop.code, int) else 1
@@ -51,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2 if isinstance(error, UsageError) else 1
 
 
-def _run(given: list[str]) -> int:
+def _run(given: list[str], is_debug: bool) -> int:
     if not given or given[0] in ("-h", "--help", "help"):
         _overview().print_help()
         return 0 if given else 2
@@ -77,6 +79,7 @@ def _run(given: list[str]) -> int:
     )
     command.add_arguments(parser)
     options = parser.parse_args(given[1:])
+    options.debug = is_debug
     return int(command.run(options))
 
 

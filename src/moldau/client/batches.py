@@ -1,12 +1,27 @@
-"""Records on their way to a partition: gathered into batches, and what became of them."""
+"""Records on their way to a partition: gathered into batches, and what became of them.
 
+There are two kinds. A ``PendingBatch`` gathers single records, each of which hears what became of
+it. An ``EncodedBatch`` has its records from somebody who writes many at a time, and only hears of
+all of them together. To the sender they are the same.
+"""
+
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from moldau.errors import ApiError
 from moldau.ids import TopicPartition
-from moldau.record.header import BATCH_HEADER_SIZE
-from moldau.record.records import BatchBuilder
+from moldau.record.compression import Codec, decompress
+from moldau.record.header import (
+    BATCH_HEADER_SIZE,
+    MAGIC,
+    NO_LEADER_EPOCH,
+    NO_PRODUCER_ID,
+    TRANSACTIONAL_FLAG,
+    BatchHeader,
+    encode_batch,
+)
+from moldau.record.records import BatchBuilder, decode_payload
 
 Headers: TypeAlias = Sequence[tuple[str, bytes | None]]
 
@@ -39,33 +54,80 @@ class Delivery:
             self.on_delivery(self)
 
 
-class PendingBatch:
+class OutgoingBatch(ABC):
     """The records of one batch until the broker has answered for them.
 
     The bytes are made when they are first sent, and kept for a retry: a broker knows a
     batch it has already taken by producer id and sequence, so both must stay the same.
     """
 
-    __slots__ = (
-        "base_sequence",
-        "created_s",
-        "deliveries",
-        "encoded",
-        "last_error",
-        "partition",
-        "records",
-        "size_bytes",
-    )
+    __slots__ = ("base_sequence", "created_s", "encoded", "last_error", "partition")
 
     def __init__(self, partition: TopicPartition, created_s: float) -> None:
         self.partition = partition
         self.created_s = created_s
-        self.records: list[tuple[int, bytes | None, bytes | None, Headers]] = []
-        self.deliveries: list[Delivery] = []
-        self.size_bytes = BATCH_HEADER_SIZE
         self.base_sequence = -1
         self.encoded: bytes | None = None
         self.last_error: ApiError | None = None
+
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """How many records there are."""
+
+    @property
+    @abstractmethod
+    def size_bytes(self) -> int:
+        """The most bytes that the batch takes."""
+
+    @abstractmethod
+    def encode(self, producer_id: int, producer_epoch: int, *, is_transactional: bool) -> bytes:
+        """The batch as it goes on the wire."""
+
+    @abstractmethod
+    def halves(self) -> "tuple[OutgoingBatch, OutgoingBatch]":
+        """Two batches in place of one that the broker finds too large."""
+
+    @abstractmethod
+    def succeed(self, base_offset: int, log_append_time: int) -> None:
+        """The broker has taken it."""
+
+    @abstractmethod
+    def fail(self, error: ApiError, record_errors: dict[int, str] | None = None) -> None:
+        """It was given up; some records may be more to blame than others."""
+
+    def unsequence(self) -> None:
+        """Forget which producer this batch was from; it is made again when it is sent."""
+        self.base_sequence = -1
+        self.encoded = None
+
+
+class PendingBatch(OutgoingBatch):
+    """Records that come one by one."""
+
+    __slots__ = ("_codec", "_level", "_size_bytes", "deliveries", "records")
+
+    def __init__(
+        self,
+        partition: TopicPartition,
+        created_s: float,
+        codec: int = Codec.NONE,
+        level: int | None = None,
+    ) -> None:
+        super().__init__(partition, created_s)
+        self.records: list[tuple[int, bytes | None, bytes | None, Headers]] = []
+        self.deliveries: list[Delivery] = []
+        self._codec = codec
+        self._level = level
+        self._size_bytes = BATCH_HEADER_SIZE
+
+    @property
+    def count(self) -> int:
+        return len(self.records)
+
+    @property
+    def size_bytes(self) -> int:
+        return self._size_bytes
 
     def append(
         self,
@@ -77,38 +139,32 @@ class PendingBatch:
     ) -> None:
         self.records.append((timestamp, key, value, headers))
         self.deliveries.append(delivery)
-        self.size_bytes += record_size(key, value, headers)
+        self._size_bytes += record_size(key, value, headers)
 
-    def encode(self, codec: int, level: int | None, producer_id: int, producer_epoch: int) -> bytes:
-        """The batch as it goes on the wire."""
+    def encode(self, producer_id: int, producer_epoch: int, *, is_transactional: bool) -> bytes:
         if self.encoded is None:
             builder = BatchBuilder(
-                codec,
-                level=level,
+                self._codec,
+                level=self._level,
                 producer_id=producer_id,
                 producer_epoch=producer_epoch if producer_id >= 0 else -1,
                 base_sequence=self.base_sequence if producer_id >= 0 else -1,
+                is_transactional=is_transactional,
             )
             for timestamp, key, value, headers in self.records:
                 builder.append(timestamp, key, value, headers)
             self.encoded = builder.build()
         return self.encoded
 
-    def unsequence(self) -> None:
-        """Forget which producer this batch was from; it is made again when it is sent."""
-        self.base_sequence = -1
-        self.encoded = None
-
     def halves(self) -> "tuple[PendingBatch, PendingBatch]":
-        """Two batches in place of one that the broker finds too large."""
         middle = len(self.records) // 2
         parts = []
         for chosen in (slice(0, middle), slice(middle, None)):
-            part = PendingBatch(self.partition, self.created_s)
+            part = PendingBatch(self.partition, self.created_s, self._codec, self._level)
             for record, delivery in zip(self.records[chosen], self.deliveries[chosen], strict=True):
                 part.append(*record, delivery)
             parts.append(part)
-        return parts[0], parts[1]
+        return _in_sequence(self.base_sequence, parts[0], parts[1])
 
     def succeed(self, base_offset: int, log_append_time: int) -> None:
         for index, delivery in enumerate(self.deliveries):
@@ -121,6 +177,109 @@ class PendingBatch:
             message = (record_errors or {}).get(index)
             own = error if message is None else ApiError(error.code, message)
             delivery.finish(-1, -1, own)
+
+
+class EncodedBatch(OutgoingBatch):
+    """Records that were encoded, and compressed, before they came here."""
+
+    __slots__ = ("_base_timestamp", "_codec", "_count", "_max_timestamp", "_on_done", "_payload")
+
+    def __init__(
+        self,
+        partition: TopicPartition,
+        created_s: float,
+        payload: bytes,
+        *,
+        count: int,
+        base_timestamp: int,
+        max_timestamp: int,
+        codec: int = Codec.NONE,
+        on_done: Callable[["EncodedBatch", ApiError | None], None],
+    ) -> None:
+        """``payload`` is what follows the header of a batch."""
+        super().__init__(partition, created_s)
+        self._payload = payload
+        self._count = count
+        self._base_timestamp = base_timestamp
+        self._max_timestamp = max_timestamp
+        self._codec = codec
+        self._on_done = on_done
+
+    @property
+    def count(self) -> int:
+        return self._count
+
+    @property
+    def size_bytes(self) -> int:
+        return BATCH_HEADER_SIZE + len(self._payload)
+
+    def encode(self, producer_id: int, producer_epoch: int, *, is_transactional: bool) -> bytes:
+        if self.encoded is None:
+            header = self._header(producer_id, producer_epoch, is_transactional)
+            self.encoded = encode_batch(header, self._payload)
+        return self.encoded
+
+    def halves(self) -> "tuple[EncodedBatch, EncodedBatch]":
+        # Rare enough for the long way round: a batch is made to fit before it is sent.
+        payload = decompress(self._codec, self._payload)
+        records = decode_payload(payload, self._header(NO_PRODUCER_ID, -1, False))
+        middle = self._count // 2
+        parts = []
+        for chosen in (records[:middle], records[middle:]):
+            builder = BatchBuilder(self._codec)
+            for record in chosen:
+                builder.append(record.timestamp, record.key, record.value, record.headers)
+            times = [record.timestamp for record in chosen]
+            part = EncodedBatch(
+                self.partition,
+                self.created_s,
+                builder.build()[BATCH_HEADER_SIZE:],
+                count=len(chosen),
+                base_timestamp=times[0],
+                max_timestamp=max(times),
+                codec=self._codec,
+                on_done=self._on_done,
+            )
+            parts.append(part)
+        return _in_sequence(self.base_sequence, parts[0], parts[1])
+
+    def succeed(self, base_offset: int, log_append_time: int) -> None:
+        self._on_done(self, None)
+
+    def fail(self, error: ApiError, record_errors: dict[int, str] | None = None) -> None:
+        for message in (record_errors or {}).values():
+            error = ApiError(error.code, message)
+            break
+        self._on_done(self, error)
+
+    def _header(self, producer_id: int, producer_epoch: int, is_transactional: bool) -> BatchHeader:
+        return BatchHeader(
+            0,
+            0,
+            NO_LEADER_EPOCH,
+            MAGIC,
+            0,
+            self._codec | (TRANSACTIONAL_FLAG if is_transactional else 0),
+            self._count - 1,
+            self._base_timestamp,
+            self._max_timestamp,
+            producer_id,
+            producer_epoch if producer_id >= 0 else -1,
+            self.base_sequence if producer_id >= 0 else -1,
+            self._count,
+        )
+
+
+_Batch = TypeVar("_Batch", bound=OutgoingBatch)
+
+
+def _in_sequence(base_sequence: int, first: _Batch, second: _Batch) -> tuple[_Batch, _Batch]:
+    """Two batches take the place in the sequence that one had, if it had one."""
+    if base_sequence >= 0:
+        first.base_sequence = base_sequence
+        # Sequences wrap around to 0 after the largest int32.
+        second.base_sequence = (base_sequence + first.count) & 0x7FFFFFFF
+    return first, second
 
 
 def record_size(key: bytes | None, value: bytes | None, headers: Headers) -> int:

@@ -22,6 +22,8 @@ R = TypeVar("R", bound=Message)
 SOFTWARE_NAME: Final = "moldau"
 # Nobody answers with more; a larger size is noise, or a server that is no Kafka.
 MAX_RESPONSE_BYTES: Final = 1 << 30
+# Where no older version of an API is wanted.
+NEWEST: Final = 0x7FFF
 
 _SIZE: Final = struct.Struct(">i")
 _API_VERSIONS_KEY: Final = 18
@@ -56,15 +58,17 @@ class Connection:
             self.close()
             raise
 
-    def request(self, request: Message, response_class: type[R]) -> R:
+    def request(self, request: Message, response_class: type[R], *, max_version: int = NEWEST) -> R:
         """Send ``request`` and wait for its answer."""
-        self.post(request)
+        self.post(request, max_version=max_version)
         return self.receive(response_class)
 
-    def post(self, request: Message, *, is_answered: bool = True) -> None:
+    def post(
+        self, request: Message, *, is_answered: bool = True, max_version: int = NEWEST
+    ) -> None:
         """Send ``request`` without waiting; its answer is taken by ``receive``."""
-        key = request.API_KEY
-        self._post(request, self.version_of(key), is_answered=is_answered)
+        version = self.version_of(request.API_KEY, max_version)
+        self._post(request, version, is_answered=is_answered)
 
     def receive(self, response_class: type[R]) -> R:
         """The answer to the oldest request that has none yet."""
@@ -79,14 +83,15 @@ class Connection:
         response, _ = response_class.decode(frame, position, version)
         return cast(R, response)
 
-    def version_of(self, api_key: int) -> int:
-        """The newest version of an API that both sides know.
+    def version_of(self, api_key: int, max_version: int = NEWEST) -> int:
+        """The newest version of an API that both sides know, up to ``max_version``.
 
         Raises:
             ApiError: UNSUPPORTED_VERSION, naming the API, if there is none.
         """
         api = APIS[api_key]
         ours = api.max_version - 1 if api.latest_unstable else api.max_version
+        ours = min(ours, max_version)
         lowest, highest = self._versions.get(api_key, (0, -1))
         version = min(ours, highest)
         if version < max(lowest, api.min_version):
@@ -154,9 +159,11 @@ class Connection:
         self._correlation_id = (self._correlation_id + 1) & 0x7FFFFFFF
         key = request.API_KEY
         header = encode_request_header(key, version, self._correlation_id, self.client_id)
-        body = request.encode(version)
+        # Large records are copied once, into the frame; a client has no regions of files.
+        parts = cast(list[bytes], request.encode_parts(header, version))
+        size = sum(map(len, parts))
         try:
-            self._socket.sendall(b"".join((_SIZE.pack(len(header) + len(body)), header, body)))
+            self._socket.sendall(b"".join((_SIZE.pack(size), *parts)))
         except OSError as error:
             raise self._lost(error) from None
         if is_answered:

@@ -1,9 +1,10 @@
-"""Which broker coordinates which group (FindCoordinator)."""
+"""Which broker coordinates which group, or which transactional id (FindCoordinator)."""
 
+from enum import IntEnum
 from typing import Final, TypeVar
 
 from moldau.client.cluster import BrokerAddress, Cluster, raise_for
-from moldau.client.connection import Connection
+from moldau.client.connection import NEWEST, Connection
 from moldau.protocol.message import Message
 from moldau.protocol.messages.find_coordinator import (
     FindCoordinatorRequest,
@@ -14,19 +15,37 @@ R = TypeVar("R", bound=Message)
 
 _FIND_COORDINATOR_KEY: Final = 10
 _FIRST_BATCHED: Final = 4
-_GROUP: Final = 0
+
+
+class CoordinatorKind(IntEnum):
+    """What is coordinated, as the request numbers it."""
+
+    GROUP = 0
+    TRANSACTION = 1
+
+    def __str__(self) -> str:
+        return "group" if self is CoordinatorKind.GROUP else "transactional id"
 
 
 class Coordinators:
     """Asked once for each group, and again after ``forget``."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, kind: CoordinatorKind = CoordinatorKind.GROUP) -> None:
         self._cluster = cluster
+        self._kind = kind
         self._nodes: dict[str, int] = {}
 
-    def request(self, group_id: str, request: Message, response_class: type[R]) -> R:
+    def request(
+        self,
+        group_id: str,
+        request: Message,
+        response_class: type[R],
+        *,
+        max_version: int = NEWEST,
+    ) -> R:
         """Ask the coordinator of a group."""
-        return self.connection(group_id).request(request, response_class)
+        connection = self.connection(group_id)
+        return connection.request(request, response_class, max_version=max_version)
 
     def connection(self, group_id: str) -> Connection:
         """A connection to the coordinator of a group.
@@ -48,7 +67,7 @@ class Coordinators:
 
     def _find(self, group_id: str) -> int:
         connection = self._cluster.connection()
-        request = FindCoordinatorRequest(key_type=_GROUP)
+        request = FindCoordinatorRequest(key_type=self._kind)
         if connection.version_of(_FIND_COORDINATOR_KEY) >= _FIRST_BATCHED:
             request.coordinator_keys = [group_id]
             response = connection.request(request, FindCoordinatorResponse)
@@ -60,6 +79,6 @@ class Coordinators:
             response = connection.request(request, FindCoordinatorResponse)
             code, message = response.error_code, response.error_message
             broker = BrokerAddress(response.node_id, response.host, response.port)
-        raise_for(code, message, f"coordinator of group {group_id}")
+        raise_for(code, message, f"coordinator of {self._kind!s} {group_id}")
         self._cluster.brokers.setdefault(broker.node_id, broker)
         return broker.node_id

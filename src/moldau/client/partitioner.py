@@ -7,27 +7,8 @@ another: full batches, evenly spread (KIP-480).
 
 import random
 from collections.abc import Sequence
-from typing import Final
 
-_M: Final = 0x5BD1E995
-_SEED: Final = 0x9747B28C
-_MASK: Final = 0xFFFFFFFF
-
-
-def murmur2(data: bytes) -> int:
-    """Murmur2 with Kafka's seed, as an unsigned number of 32 bits."""
-    length = len(data)
-    value = _SEED ^ length
-    whole = length & ~3
-    for position in range(0, whole, 4):
-        k = int.from_bytes(data[position : position + 4], "little") * _M & _MASK
-        k = (k ^ (k >> 24)) * _M & _MASK
-        value = (value * _M & _MASK) ^ k
-    if length > whole:
-        value ^= int.from_bytes(data[whole:], "little")
-        value = value * _M & _MASK
-    value = (value ^ (value >> 13)) * _M & _MASK
-    return value ^ (value >> 15)
+from moldau.record.key_hash import murmur2
 
 
 def partition_of_key(key: bytes, partition_count: int) -> int:

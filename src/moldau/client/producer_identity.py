@@ -2,12 +2,12 @@
 
 A broker takes the batches of one producer in the order of their sequences, each once. When
 a sequence can no longer be continued, because a batch was given up, the producer takes a
-new id and begins again at 0.
+new id and begins again at 0. Within a transaction it cannot: the id is that of the transaction.
 """
 
 from typing import Final
 
-from moldau.client.batches import PendingBatch
+from moldau.client.batches import OutgoingBatch
 from moldau.client.cluster import Cluster, raise_for
 from moldau.ids import TopicPartition
 from moldau.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
@@ -17,12 +17,22 @@ _MAX_SEQUENCE: Final = 0x7FFFFFFF
 
 
 class ProducerIdentity:
-    """Without an id until ``obtain``, and again after ``forget``."""
+    """Without an id until ``obtain``, and again after ``forget``; or that of a transaction."""
 
-    def __init__(self) -> None:
-        self.producer_id = NO_PRODUCER_ID
-        self.producer_epoch = -1
+    def __init__(
+        self,
+        producer_id: int = NO_PRODUCER_ID,
+        producer_epoch: int = -1,
+        transactional_id: str | None = None,
+    ) -> None:
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.transactional_id = transactional_id
         self.sequences: dict[TopicPartition, int] = {}
+
+    @property
+    def is_transactional(self) -> bool:
+        return self.transactional_id is not None
 
     @property
     def is_known(self) -> bool:
@@ -41,15 +51,16 @@ class ProducerIdentity:
         self.producer_id = answer.producer_id
         self.producer_epoch = answer.producer_epoch
 
-    def number(self, batch: PendingBatch) -> None:
+    def number(self, batch: OutgoingBatch) -> None:
         """Give a batch its place in the sequence, if it has none yet."""
         if not self.is_known or batch.base_sequence >= 0:
             return
         batch.base_sequence = self.sequences.get(batch.partition, 0)
         # Sequences wrap around to 0 after the largest int32.
-        following = (batch.base_sequence + len(batch.records)) & _MAX_SEQUENCE
+        following = (batch.base_sequence + batch.count) & _MAX_SEQUENCE
         self.sequences[batch.partition] = following
 
     def forget(self) -> None:
+        assert not self.is_transactional, "a transaction has one producer id"
         self.producer_id = NO_PRODUCER_ID
         self.sequences.clear()

@@ -10,10 +10,21 @@
         .load()
     )
 
+``orders.write.format("moldau")`` and ``writeStream`` write rows back to a topic, at least once;
+``moldau.spark.exactly_once(orders, ...)`` writes a stream exactly once.
+
 A session that was made elsewhere learns the format by ``moldau.spark.register(spark)``.
 """
 
+from moldau.spark.delivery import exactly_once
 from moldau.spark.errors import PipelineError, one_line, readable_errors
 from moldau.spark.session import register, session
 
-__all__ = ["PipelineError", "one_line", "readable_errors", "register", "session"]
+__all__ = [
+    "PipelineError",
+    "exactly_once",
+    "one_line",
+    "readable_errors",
+    "register",
+    "session",
+]

@@ -6,7 +6,7 @@ without effect, so that a query can be moved here as it is. What Kafka does not 
 most likely a slip of the pen, and is refused.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final, NamedTuple
 
 from moldau.client.range_reader import FetchSettings
@@ -87,11 +87,36 @@ def parse_client_options(
     Raises:
         PipelineError: one is missing, unknown, wrong, or not supported.
     """
-    settings = {
+    settings = client_settings(options)
+    connecting = take_connecting(settings, check_bootstrap)
+    isolation = settings.pop("isolation.level", "read_committed")
+    if isolation not in _ISOLATION_LEVELS:
+        raise PipelineError(
+            f"option kafka.isolation.level={isolation}: read_committed or read_uncommitted"
+        )
+    fetch = FetchSettings(
+        read_committed=_ISOLATION_LEVELS[isolation],
+        min_bytes=take_number(settings, "fetch.min.bytes", _DEFAULTS.min_bytes),
+        max_bytes=take_number(settings, "max.partition.fetch.bytes", _DEFAULTS.max_bytes),
+        max_wait_ms=take_number(settings, "fetch.max.wait.ms", _DEFAULTS.max_wait_ms),
+    )
+    check_rest(settings, _REFUSED, _WITHOUT_EFFECT, "consumer")
+    return connecting._replace(fetch=fetch)
+
+
+def client_settings(options: Mapping[str, str]) -> dict[str, str]:
+    """The options that begin with ``kafka.``, without that."""
+    return {
         name.lower().removeprefix(_PREFIX): value
         for name, value in options.items()
         if name.lower().startswith(_PREFIX)
     }
+
+
+def take_connecting(
+    settings: dict[str, str], check_bootstrap: Callable[[str], object]
+) -> ClientOptions:
+    """Take from ``settings`` what says how to reach the cluster."""
     bootstrap = settings.pop("bootstrap.servers", "").strip()
     if not bootstrap:
         raise PipelineError(
@@ -102,21 +127,9 @@ def parse_client_options(
     except ValueError as error:
         raise PipelineError(f"option kafka.bootstrap.servers: {error}") from None
     _check_protocol(settings.pop("security.protocol", "PLAINTEXT"))
-    isolation = settings.pop("isolation.level", "read_committed")
-    if isolation not in _ISOLATION_LEVELS:
-        raise PipelineError(
-            f"option kafka.isolation.level={isolation}: read_committed or read_uncommitted"
-        )
-    fetch = FetchSettings(
-        read_committed=_ISOLATION_LEVELS[isolation],
-        min_bytes=_number(settings, "fetch.min.bytes", _DEFAULTS.min_bytes),
-        max_bytes=_number(settings, "max.partition.fetch.bytes", _DEFAULTS.max_bytes),
-        max_wait_ms=_number(settings, "fetch.max.wait.ms", _DEFAULTS.max_wait_ms),
-    )
     client_id = settings.pop("client.id", ClientOptions._field_defaults["client_id"])
-    timeout_ms = _number(settings, "request.timeout.ms", 30_000)
-    _check_rest(settings)
-    return ClientOptions(bootstrap, client_id, timeout_ms / 1000, fetch)
+    timeout_ms = take_number(settings, "request.timeout.ms", 30_000)
+    return ClientOptions(bootstrap, client_id, timeout_ms / 1000)
 
 
 def _check_protocol(protocol: str) -> None:
@@ -124,7 +137,7 @@ def _check_protocol(protocol: str) -> None:
     if name in _SECURE:
         raise PipelineError(
             f"option kafka.security.protocol={protocol} is not supported yet: "
-            "only PLAINTEXT listeners can be read"
+            "only PLAINTEXT listeners can be used"
         )
     if name != "PLAINTEXT":
         raise PipelineError(
@@ -133,18 +146,25 @@ def _check_protocol(protocol: str) -> None:
         )
 
 
-def _number(settings: dict[str, str], name: str, default: int) -> int:
+def take_number(settings: dict[str, str], name: str, default: int) -> int:
+    """Take a setting that is a number above 0."""
     text = settings.pop(name, str(default))
     if not text.strip().isdigit() or int(text) == 0:
         raise PipelineError(f"option kafka.{name}={text}: a number above 0 is expected")
     return int(text)
 
 
-def _check_rest(settings: Mapping[str, str]) -> None:
+def check_rest(
+    settings: Mapping[str, str],
+    refused: Mapping[str, str],
+    without_effect: Collection[str],
+    client: str,
+) -> None:
+    """Refuse what is ``refused``, and what Kafka's ``client`` does not know at all."""
     for name in sorted(settings):
-        if name in _REFUSED:
-            raise PipelineError(f"option kafka.{name} cannot be set: {_REFUSED[name]}")
-        if name not in _WITHOUT_EFFECT and not name.startswith(_SECURITY_PREFIXES):
+        if name in refused:
+            raise PipelineError(f"option kafka.{name} cannot be set: {refused[name]}")
+        if name not in without_effect and not name.startswith(_SECURITY_PREFIXES):
             raise PipelineError(
-                f"there is no option kafka.{name}: Kafka's consumer has no such setting"
+                f"there is no option kafka.{name}: Kafka's {client} has no such setting"
             )

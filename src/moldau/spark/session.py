@@ -5,26 +5,25 @@ and every ``spark.*`` setting passes through; a session that exists already is l
 only learns the format.
 """
 
-import atexit
 import os
-import shutil
 import sys
+import tempfile
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from moldau.spark.errors import PipelineError
-from moldau.spark.java import find_java, java_home, wheel_home
+from moldau.spark.java import cache_dir, find_java, is_java_home, java_home, wheel_home
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FILTER_PUSHDOWN: Final = "spark.sql.python.filterPushdown.enabled"
-_JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 # Compile quickly rather than well, and collect garbage without threads of its own: more than
 # halves the start of a short job, and slows down what runs for long and mostly in the JVM.
-_QUICK_START: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+QUICK_START: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _CHECKPOINTS: Final = (
     "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 )
@@ -48,8 +47,7 @@ def session(
     Raises:
         PipelineError: PySpark or Java are not there.
     """
-    if find_spec("pyspark") is None or find_spec("pyarrow") is None:
-        raise PipelineError("PySpark and PyArrow are not installed: pip install 'moldau[spark]'")
+    require_packages()
     from pyspark.sql import SparkSession
 
     given = dict(config or {})
@@ -74,6 +72,22 @@ def register(spark: "SparkSession") -> None:
     # Without it Spark refuses a source that is able to take filters.
     spark.conf.set(FILTER_PUSHDOWN, "true")
     spark.dataSource.register(MoldauDataSource)
+
+
+def require_packages() -> None:
+    """Raises PipelineError if what the extra ``moldau[spark]`` brings is not there."""
+    if find_spec("pyspark") is None or find_spec("pyarrow") is None:
+        raise PipelineError("PySpark and PyArrow are not installed: pip install 'moldau[spark]'")
+
+
+def require_spark() -> None:
+    """Whether a session could be started, without starting one.
+
+    Raises:
+        PipelineError: PySpark or Java are not there.
+    """
+    require_packages()
+    find_java(os.environ, wheel_home())
 
 
 def settings(
@@ -102,7 +116,7 @@ def settings(
         chosen["spark.log.level"] = "WARN"
     chosen |= given
     if is_short:
-        chosen[_JAVA_OPTIONS] = f"{_QUICK_START} {given.get(_JAVA_OPTIONS, '')}".strip()
+        chosen[JAVA_OPTIONS] = f"{QUICK_START} {given.get(JAVA_OPTIONS, '')}".strip()
     return chosen
 
 
@@ -112,11 +126,16 @@ def prepare_environment(master: str) -> None:
     Raises:
         PipelineError: there is no Java.
     """
-    java = find_java(os.environ, wheel_home())
-    home = java_home(java)
-    os.environ["JAVA_HOME"] = str(home)
-    if home != java.home:
-        atexit.register(shutil.rmtree, home, ignore_errors=True)
+    if not is_java_home(os.environ.get("JAVA_HOME")):
+        java = find_java(os.environ, wheel_home())
+        try:
+            home = java_home(java, cache_dir(os.environ))
+        except OSError:
+            # The user has no home, or not one to write to.
+            home = java_home(java, Path(tempfile.mkdtemp(prefix="moldau-")))
+        os.environ["JAVA_HOME"] = str(home)
+    # The first Java only works out how to call the second.
+    os.environ.setdefault("SPARK_LAUNCHER_OPTS", QUICK_START)
     # Where nobody says otherwise: no settings but these, and no chatter on the terminal.
     os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).with_name("conf")))
     if master.startswith("local"):

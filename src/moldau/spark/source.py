@@ -1,4 +1,4 @@
-"""``format("moldau")``: the data source that Spark finds by that name.
+"""``format("moldau")``: what Spark finds by that name, for reading and for writing.
 
 Spark pickles this class and calls it in Python processes of its own: ``schema`` and planning in
 short ones, a stream's reader in one that lives as long as the query, ``read`` in the workers of
@@ -12,6 +12,8 @@ from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
     DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
     Filter,
     InputPartition,
 )
@@ -25,6 +27,7 @@ from moldau.spark.positions import Positions
 from moldau.spark.pushdown import Bounds, push_filters
 from moldau.spark.reading import HowToRead, ReadTask, cluster_of, read_task
 from moldau.spark.schema import check_schema, source_schema
+from moldau.spark.sink import MoldauStreamWriter, MoldauWriter, sink_options
 from moldau.spark.stream_reader import MoldauStreamReader
 from moldau.spark.tasks import plan_tasks
 
@@ -46,6 +49,12 @@ class MoldauDataSource(DataSource):
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         check_schema(schema)
         return MoldauStreamReader(parse_source_options(self.options, is_streaming=True), schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        return MoldauWriter(sink_options(self.options, schema, is_overwriting=overwrite))
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802
+        return MoldauStreamWriter(sink_options(self.options, schema, is_overwriting=overwrite))
 
 
 class MoldauReader(DataSourceReader):

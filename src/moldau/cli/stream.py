@@ -1,0 +1,144 @@
+"""Run streaming apps on Spark, and look at them.
+
+moldau stream run app.py
+moldau stream run app.py --master spark://head:7077 --conf spark.executor.memory=4g
+moldau stream describe app.py --dot | dot -Tsvg > app.svg
+moldau stream status app.py
+moldau stream reset app.py --execute
+
+APP is a file of Python that makes a moldau.streams.App; file.py:name picks one of several.
+"""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from moldau.cli.output import add_format, plural, print_json, print_table
+from moldau.cli.stream_app import load_app, send_functions_by_value
+from moldau.cli.times import format_time
+from moldau.cli.topics import key_value
+
+if TYPE_CHECKING:
+    from moldau.streams.app import App
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    run = _verb(verbs, "run", "run an app until Ctrl-C or SIGTERM", _run)
+    run.add_argument("--master", metavar="URL", help="where Spark runs (default: local[*])")
+    run.add_argument(
+        "--conf",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="a setting of Spark; may be repeated",
+    )
+    run.add_argument("--trigger", metavar="INTERVAL", help="a batch each '5 seconds', not at once")
+    run.add_argument("--once", action="store_true", help="end when all that is there is done")
+    run.add_argument(
+        "--report",
+        choices=("auto", "table", "lines", "json", "none"),
+        default="auto",
+        help="how to show progress (default: a table on a terminal, else lines)",
+    )
+    run.add_argument(
+        "--interval", metavar="SECONDS", type=float, help="how often (default: 1 for a table, 10)"
+    )
+
+    describe = _verb(verbs, "describe", "show the topology; nothing is started", _describe)
+    describe.add_argument("--dot", action="store_true", help="as a graph for Graphviz")
+
+    status = _verb(verbs, "status", "show how far the queries are", _status)
+    add_format(status)
+
+    reset = _verb(verbs, "reset", "forget progress and state, to begin anew", _reset)
+    how = reset.add_mutually_exclusive_group()
+    how.add_argument("--execute", action="store_true", help="do it")
+    how.add_argument("--dry-run", action="store_true", help="only show it (this is the default)")
+
+
+def _verb(verbs: Any, name: str, meaning: str, action: Any) -> Any:
+    parser = verbs.add_parser(name, help=meaning, description=meaning, allow_abbrev=False)
+    parser.add_argument("app", metavar="APP", help="app.py, or app.py:name")
+    parser.add_argument(
+        "--bootstrap-server", metavar="HOST:PORT", help="brokers, instead of those of the app"
+    )
+    parser.add_argument("--checkpoint-dir", metavar="DIR", help="instead of that of the app")
+    parser.set_defaults(action=action)
+    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    app = load_app(options.app, debug=options.debug)
+    if options.bootstrap_server is not None:
+        app.bootstrap = options.bootstrap_server
+    if options.checkpoint_dir is not None:
+        app.checkpoint_dir = options.checkpoint_dir
+    options.action(app, options)
+    return 0
+
+
+def _run(app: "App", options: argparse.Namespace) -> None:
+    from moldau.spark.session import require_spark
+
+    # Said before anything is made or started.
+    require_spark()
+    send_functions_by_value()
+    app.run(
+        master=options.master,
+        config=dict(key_value("--conf", text) for text in options.conf),
+        trigger=options.trigger,
+        once=options.once,
+        report=options.report,
+        interval_s=options.interval,
+        debug=options.debug,
+    )
+
+
+def _describe(app: "App", options: argparse.Namespace) -> None:
+    print(app.describe(dot=options.dot))
+
+
+def _status(app: "App", options: argparse.Namespace) -> None:
+    status = app.status()
+    if options.format == "json":
+        print_json(status.as_json())
+        return
+    state = "stopped" if status.process is None else f"running, process {status.process}"
+    print(f"{app.name}: {state}")
+    print(f"  checkpoints {status.checkpoint_dir}")
+    header = ("QUERY", "BATCH", "PLANNED", "LAG", "WATERMARK", "READS", "WRITES")
+    rows = [
+        (
+            each.query,
+            each.checkpoint.committed_batch,
+            _time(each.checkpoint.planned_ms),
+            each.lag,
+            _time(each.checkpoint.watermark_ms),
+            each.reads,
+            each.writes,
+        )
+        for each in status.queries
+    ]
+    print_table(header, rows, indent="  ")
+
+
+def _time(moment_ms: int | None) -> str | None:
+    return None if moment_ms is None else format_time(moment_ms)
+
+
+def _reset(app: "App", options: argparse.Namespace) -> None:
+    plan = app.plan_reset()
+    if plan.is_empty:
+        print(f"{app.name} has no checkpoints and no internal topics: it begins anew as it is.")
+        return
+    for line in plan.lines():
+        print(line)
+    if not options.execute:
+        print("Nothing was changed: give --execute as well to do it.", file=sys.stderr)
+        return
+    app.reset()
+    count = plural(len(plan.topics), "internal topic")
+    print(
+        f"Done: {app.name} begins anew ({count} deleted; what it wrote to others is still there)."
+    )

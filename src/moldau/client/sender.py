@@ -1,0 +1,307 @@
+"""Batches to the leaders of their partitions, each exactly once and in order.
+
+Batches wait here until they leave: the first of every partition goes into the next request to
+its leader, and up to five requests are under way at a time. The sender is idempotent if it was
+given an identity: every batch carries a sequence number, so a retry of a batch that did arrive is
+not written twice, and later batches cannot overtake one that is tried again.
+
+Within a transaction the identity is the transaction's. What would otherwise be mended by a new
+producer id cannot be mended there: the batch fails, and with it the transaction.
+
+There is no thread behind this class: batches are sent from within ``send_ready`` and ``flush``.
+"""
+
+import time
+from collections import deque
+from typing import Final, NamedTuple
+
+from moldau.client.batches import OutgoingBatch
+from moldau.client.cluster import Cluster, error_code
+from moldau.client.connection import NEWEST, Connection, ConnectionFailed
+from moldau.client.producer_identity import ProducerIdentity
+from moldau.errors import ApiError, ErrorCode
+from moldau.ids import TopicPartition
+from moldau.protocol.messages.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+
+_PRODUCE_KEY: Final = 0
+_FIRST_WITH_TOPIC_IDS: Final = 13
+# From version 12 on a produce adds its partition to the transaction by itself (KIP-890), and the
+# epoch moves when the transaction ends. Here both are said by name, to brokers of every age.
+_LAST_WITH_EXPLICIT_TRANSACTIONS: Final = 11
+_RETRY_BACKOFF_S: Final = 0.1
+
+_LOST_SEQUENCE: Final = frozenset(
+    (
+        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        ErrorCode.UNKNOWN_PRODUCER_ID,
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+    )
+)
+
+
+class _InFlight(NamedTuple):
+    connection: Connection
+    batches: list[OutgoingBatch]
+
+
+class Sender:
+    """``add`` batches, ``send_ready``, and ``flush`` in the end."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        identity: ProducerIdentity | None,
+        *,
+        acks: int = -1,
+        max_request_size: int = 1_048_576,
+        max_in_flight: int = 5,
+        delivery_timeout_s: float = 120.0,
+    ) -> None:
+        """``identity`` is None for a sender that is not idempotent."""
+        self.cluster = cluster
+        self._is_idempotent = identity is not None
+        self._identity = ProducerIdentity() if identity is None else identity
+        self._acks = acks
+        self._max_request_size = max_request_size
+        self._max_in_flight = max_in_flight
+        self._delivery_timeout_s = delivery_timeout_s
+        self._ready: dict[TopicPartition, deque[OutgoingBatch]] = {}
+        self._in_flight: deque[_InFlight] = deque()
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._ready and not self._in_flight
+
+    def add(self, batch: OutgoingBatch) -> None:
+        """Have a batch leave after those of its partition that were added before."""
+        self._ready.setdefault(batch.partition, deque()).append(batch)
+
+    def send_ready(self) -> None:
+        """Put ready batches into requests, one per leader at a time, until none is left."""
+        while self._ready:
+            self._fail_expired()
+            groups = self._by_leader()
+            if not groups:
+                return
+            for leader, batches in groups.items():
+                while len(self._in_flight) >= self._max_in_flight:
+                    self._take_answer()
+                # Taking an answer may have put batches back in front of these.
+                if all(self._ready.get(each.partition, [None])[0] is each for each in batches):
+                    self._post(leader, batches)
+
+    def flush(self) -> None:
+        """Send everything, and wait until it is delivered or has failed."""
+        while not self.is_idle:
+            self.send_ready()
+            while self._in_flight:
+                self._take_answer()
+
+    def abandon(self) -> None:
+        """Give up on everything. Connections on which answers are due cannot be used again."""
+        for request in self._in_flight:
+            request.connection.close()
+        self._in_flight.clear()
+        self._ready.clear()
+
+    def _by_leader(self) -> dict[int, list[OutgoingBatch]]:
+        """The first ready batch of every partition, as much as a request may hold per leader."""
+        groups: dict[int, list[OutgoingBatch]] = {}
+        sizes: dict[int, int] = {}
+        for target, queue in list(self._ready.items()):
+            try:
+                leader = self.cluster.retrying(
+                    lambda target=target: self.cluster.leader_of(target),  # type: ignore[misc]
+                    [target.topic],
+                )
+            except ApiError as error:
+                for batch in self._ready.pop(target):
+                    batch.fail(error)
+                continue
+            batch = queue[0]
+            size = sizes.get(leader, 0) + batch.size_bytes
+            if leader in groups and size > self._max_request_size:
+                continue
+            groups.setdefault(leader, []).append(batch)
+            sizes[leader] = size
+        return groups
+
+    def _post(self, leader: int, batches: list[OutgoingBatch]) -> None:
+        if self._is_idempotent and not self._identity.is_known:
+            self._identity.obtain(self.cluster)
+        for batch in batches:
+            queue = self._ready[batch.partition]
+            queue.popleft()
+            if not queue:
+                del self._ready[batch.partition]
+        try:
+            connection = self.cluster.connection(leader)
+            request = self._request(connection, batches)
+            connection.post(
+                request, is_answered=self._acks != 0, max_version=self._newest_version()
+            )
+        except ConnectionFailed as failure:
+            self._retry(self._drain() + [(batch, _lost(failure)) for batch in batches])
+            return
+        if self._acks == 0:
+            for batch in batches:
+                batch.succeed(-1, -1)
+        else:
+            self._in_flight.append(_InFlight(connection, batches))
+
+    def _newest_version(self) -> int:
+        return _LAST_WITH_EXPLICIT_TRANSACTIONS if self._identity.is_transactional else NEWEST
+
+    def _request(self, connection: Connection, batches: list[OutgoingBatch]) -> ProduceRequest:
+        version = connection.version_of(_PRODUCE_KEY, self._newest_version())
+        topics: dict[str, TopicProduceData] = {}
+        identity = self._identity
+        for batch in batches:
+            name = batch.partition.topic
+            identity.number(batch)
+            if name not in topics:
+                topics[name] = (
+                    TopicProduceData(topic_id=self.cluster.topic(name).topic_id)
+                    if version >= _FIRST_WITH_TOPIC_IDS
+                    else TopicProduceData(name=name)
+                )
+            records = batch.encode(
+                identity.producer_id,
+                identity.producer_epoch,
+                is_transactional=identity.is_transactional,
+            )
+            topics[name].partition_data.append(
+                PartitionProduceData(batch.partition.partition, records)
+            )
+        timeout_ms = int(self.cluster.timeout_s * 1000)
+        return ProduceRequest(
+            identity.transactional_id, self._acks, timeout_ms, list(topics.values())
+        )
+
+    def _take_answer(self) -> None:
+        """Wait for the oldest answer; if something in it must be tried again, for all of them."""
+        producer_id = self._identity.producer_id
+        failed = self._answer(self._in_flight.popleft())
+        if not failed and self._identity.producer_id == producer_id:
+            return
+        failed += self._drain()
+        if failed:
+            self._retry(failed)
+
+    def _drain(self) -> list[tuple[OutgoingBatch, ApiError]]:
+        """Take all answers that are due.
+
+        Nothing new may leave before: a batch behind a failed one fails too, by its
+        sequence, unless the broker does not know the producer yet; then it would get in first.
+        """
+        failed: list[tuple[OutgoingBatch, ApiError]] = []
+        while self._in_flight:
+            failed += self._answer(self._in_flight.popleft())
+        return failed
+
+    def _answer(self, request: _InFlight) -> list[tuple[OutgoingBatch, ApiError]]:
+        """Finish what succeeded; the rest is returned with its error."""
+        try:
+            response = request.connection.receive(ProduceResponse)
+        except ConnectionFailed as failure:
+            return [(batch, _lost(failure)) for batch in request.batches]
+        answers: dict[TopicPartition, PartitionProduceResponse] = {}
+        names = {topic.topic_id: topic.name for topic in self.cluster.topics.values()}
+        for topic in response.responses:
+            name = topic.name or names.get(topic.topic_id, "")
+            for answer in topic.partition_responses:
+                answers[TopicPartition(name, answer.index)] = answer
+        failed = []
+        for batch in request.batches:
+            error = self._finish(batch, answers.get(batch.partition))
+            if error is not None:
+                failed.append((batch, error))
+        return failed
+
+    def _finish(
+        self, batch: OutgoingBatch, answer: PartitionProduceResponse | None
+    ) -> ApiError | None:
+        """Settle a batch for which there is nothing more to try; otherwise say what is wrong."""
+        if answer is None:
+            # Only a topic that was forgotten meanwhile cannot be named.
+            return ApiError(ErrorCode.UNKNOWN_TOPIC_ID, f"no answer for {batch.partition}")
+        code = error_code(answer.error_code)
+        if code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
+            batch.succeed(answer.base_offset, answer.log_append_time_ms)
+            return None
+        plain = code.name.lower().replace("_", " ")
+        error = ApiError(code, f"{batch.partition}: {answer.error_message or plain}")
+        if code.retriable or code in _LOST_SEQUENCE or _is_too_large(batch, code):
+            return error
+        messages = {
+            each.batch_index: each.batch_index_error_message or "" for each in answer.record_errors
+        }
+        batch.fail(error, {index: f"{batch.partition}: {text}" for index, text in messages.items()})
+        # The sequence has a hole now; a new producer id begins a new one.
+        self._forget_producer()
+        return None
+
+    def _retry(self, failed: list[tuple[OutgoingBatch, ApiError]]) -> None:
+        """Put batches back at the front of their partitions, in the order they had."""
+        first_errors: dict[TopicPartition, ApiError] = {}
+        for batch, error in failed:
+            batch.last_error = error
+            first_errors.setdefault(batch.partition, error)
+        # A sequence error is a consequence of the failure before it, or else the broker has
+        # lost track of this producer, which then starts anew.
+        lost = {each for each, error in first_errors.items() if error.code in _LOST_SEQUENCE}
+        if lost and self._identity.is_transactional:
+            for batch, _ in failed:
+                if batch.partition in lost:
+                    batch.fail(first_errors[batch.partition])
+            failed = [(batch, error) for batch, error in failed if batch.partition not in lost]
+        for batch, error in reversed(failed):
+            queue = self._ready.setdefault(batch.partition, deque())
+            if _is_too_large(batch, error.code):
+                queue.extendleft(reversed(batch.halves()))
+                self._forget_producer()
+            else:
+                queue.appendleft(batch)
+        if lost:
+            self._forget_producer()
+        self.cluster.forget({batch.partition.topic for batch, _ in failed})
+        if any(not _is_too_large(batch, error.code) for batch, error in failed):
+            time.sleep(_RETRY_BACKOFF_S)
+
+    def _fail_expired(self) -> None:
+        """Give up on batches that have been tried for too long."""
+        oldest = time.monotonic() - self._delivery_timeout_s
+        for target, queue in list(self._ready.items()):
+            while queue and queue[0].created_s < oldest:
+                batch = queue.popleft()
+                message = f"{target}: not delivered within {self._delivery_timeout_s:g} s"
+                if batch.last_error is not None:
+                    message += f"; the last try said: {batch.last_error}"
+                batch.fail(ApiError(ErrorCode.REQUEST_TIMED_OUT, message))
+                self._forget_producer()
+            if not queue:
+                del self._ready[target]
+
+    def _forget_producer(self) -> None:
+        """Start a new sequence under a new producer id with the next request."""
+        if not self._is_idempotent or self._identity.is_transactional:
+            return
+        self._identity.forget()
+        for queue in self._ready.values():
+            for batch in queue:
+                batch.unsequence()
+
+
+def _is_too_large(batch: OutgoingBatch, code: ErrorCode) -> bool:
+    too_large = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE)
+    return code in too_large and batch.count > 1
+
+
+def _lost(failure: ConnectionFailed) -> ApiError:
+    return ApiError(ErrorCode.NETWORK_EXCEPTION, str(failure))

@@ -1,0 +1,213 @@
+"""The driver's part of writing exactly once: one transaction for each micro-batch.
+
+Spark's checkpoint says which rows a micro-batch has, and a batch that failed is done again with
+the same rows. So a row is there exactly once if each batch is: the transaction makes its rows
+visible all together or not at all, and carries a mark that says so (``batch_marker``). A batch
+that Spark does again although it is marked is computed, for the sake of the query's state, but not
+written.
+
+The driver owns the transactions. The first one of a run takes the transactional id over: what a
+dead run left open is aborted, and what it may still have under way is refused. Consumers see only
+what was committed if they read with ``isolation.level=read_committed``.
+"""
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from moldau.client.cluster import Cluster
+from moldau.client.connection import ConnectionFailed
+from moldau.client.transactions import TransactionIdentity, Transactions, supports_transactions
+from moldau.errors import ApiError, ErrorCode
+from moldau.spark.batch_marker import BatchMarker, Step, name_of, next_step
+from moldau.spark.checkpoint_note import CheckpointNote
+from moldau.spark.encoding import layout_of
+from moldau.spark.errors import PipelineError, one_line, pipeline_errors
+from moldau.spark.sink_options import SinkOptions
+from moldau.spark.transactional_write import write_in_transaction
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+# Often enough for any offsets.retention.minutes that somebody may have set.
+REFRESH_S: Final = 1800
+_QUERY_ID: Final = "sql.streaming.queryId"
+
+
+class TransactionalWriter:
+    """The driver's part: one transaction after the other, and what is written so far."""
+
+    def __init__(self, options: SinkOptions, note: CheckpointNote) -> None:
+        self._options = options
+        self._note = note
+        client = options.client
+        self._cluster = Cluster(
+            client.bootstrap, client_id=client.client_id, timeout_s=client.timeout_s
+        )
+        self._transactions = Transactions(self._cluster)
+        self._identity: TransactionIdentity | None = None
+        self._marker: BatchMarker | None = None
+        self._written: int | None = None
+        # Once a transaction has failed, what is written is no longer known here.
+        self._has_failed = False
+        # Batches come from Spark's thread, renewals of the mark from another one.
+        self._lock = threading.Lock()
+
+    def check_cluster(self) -> None:
+        """Find out early what cannot work.
+
+        Raises:
+            PipelineError: the cluster has no transactions.
+            ApiError: the topic does not exist.
+        """
+        if not supports_transactions(self._cluster):
+            where = self._options.client.bootstrap
+            raise PipelineError(
+                f"the broker at {where} has no transactions, which exactly once needs: write with "
+                'format("moldau"), at least once, or to Apache Kafka'
+            )
+        if self._options.topic is not None:
+            layout_of(self._cluster, self._options.topic)
+
+    def write(self, rows: "DataFrame", batch_id: int) -> None:
+        """Write one micro-batch, unless it is written already (Spark's ``foreachBatch``)."""
+        with self._lock, _spark_errors(), pipeline_errors():
+            query_id = rows.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
+            assert query_id is not None, "a micro-batch belongs to a query"
+            if self._has_failed:
+                raise PipelineError(
+                    f"another run has taken over {name_of(query_id)}: two must not write the same "
+                    "query; end one of them, and start the other again"
+                )
+            self._take_over(query_id)
+            has_begun = self._note.exists()
+            if next_step(batch_id, self._written, has_begun=has_begun) is Step.SKIP:
+                # State stores want to be asked, or the next batch would not find its state.
+                rows.write.format("noop").mode("overwrite").save()
+                return
+            if not has_begun:
+                # In this order: where the note is there must be a mark.
+                self._in_transaction(batch_id, None)
+                self._note.make()
+            self._in_transaction(batch_id + 1, rows)
+
+    def renew_mark(self, query_id: str) -> None:
+        """Commit the mark as it is, so that the coordinator does not forget it."""
+        with self._lock:
+            if self._has_failed:
+                return
+            self._take_over(query_id)
+            if self._written is None:
+                return
+            try:
+                self._in_transaction(self._written, None)
+            except (ApiError, ConnectionFailed) as error:
+                # The mark stays what it was, whatever became of this. Whoever comes next takes
+                # over and reads it again; unless somebody else has done so.
+                if isinstance(error, ConnectionFailed) or error.code.retriable:
+                    self._identity = None
+                    self._has_failed = False
+                raise
+
+    def close(self) -> None:
+        with self._lock:
+            self._cluster.close()
+
+    def _take_over(self, query_id: str) -> None:
+        if self._identity is not None:
+            return
+        name = name_of(query_id)
+        # In this order: when the mark is read, nobody can move it any more.
+        identity = self._begin(TransactionIdentity(name))
+        self._marker = BatchMarker(self._cluster, name, self._options.topic)
+        self._written = self._marker.read()
+        self._identity = identity
+
+    def _begin(self, identity: TransactionIdentity) -> TransactionIdentity:
+        timeout_ms = self._options.producing.transaction_timeout_ms
+        try:
+            return self._transactions.begin(identity, timeout_ms)
+        except ApiError as error:
+            if error.code is not ErrorCode.INVALID_TRANSACTION_TIMEOUT:
+                raise
+            raise PipelineError(
+                f"option kafka.transaction.timeout.ms={timeout_ms} is above what the brokers "
+                "allow (transaction.max.timeout.ms): set it lower"
+            ) from None
+
+    def _in_transaction(self, written: int, rows: "DataFrame | None") -> None:
+        """Write ``rows`` and the mark that so many batches are written, both or neither."""
+        assert self._identity is not None
+        assert self._marker is not None
+        assert not self._has_failed
+        # Until the end is heard of, it may or may not be committed: only a run that takes over
+        # and reads the mark again knows.
+        self._has_failed = True
+        self._identity = identity = self._begin(self._identity)
+        try:
+            if rows is not None:
+                write_in_transaction(rows, self._options, identity, self._writers(rows))
+            self._marker.add(self._transactions, identity, written)
+        except BaseException:
+            self._abort(identity)
+            raise
+        self._transactions.end(identity, is_committed=True)
+        self._written = written
+        self._has_failed = False
+
+    def _abort(self, identity: TransactionIdentity) -> None:
+        try:
+            self._transactions.end(identity, is_committed=False)
+        except (ApiError, ConnectionFailed) as error:
+            # The next run aborts it, or the coordinator does when its time is over.
+            print(f"moldau: {identity.transactional_id} not aborted: {error}", file=sys.stderr)
+
+    def _writers(self, rows: "DataFrame") -> int:
+        parallel = rows.sparkSession.sparkContext.defaultParallelism
+        if self._options.topic is None:
+            return parallel
+        return max(1, min(parallel, layout_of(self._cluster, self._options.topic).partition_count))
+
+
+@contextmanager
+def _spark_errors() -> Iterator[None]:
+    """Say in one line what Spark raises within a batch, before it wraps that once more."""
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise PipelineError(one_line(error)) from error
+
+
+class MarkRefresher(threading.Thread):
+    """Renews the mark of a query when it starts and while it runs, for as long as it does."""
+
+    def __init__(
+        self, writer: TransactionalWriter, query: "StreamingQuery", every_s: int = REFRESH_S
+    ) -> None:
+        super().__init__(name="moldau-mark", daemon=True)
+        self._writer = writer
+        self._query = query
+        self._every_s = every_s
+
+    def run(self) -> None:
+        query_id = self._query.id
+        try:
+            while True:
+                try:
+                    self._writer.renew_mark(query_id)
+                except (ApiError, ConnectionFailed) as error:
+                    print(f"moldau: mark of {query_id} not renewed: {error}", file=sys.stderr)
+                # Returns early, and with True, when the query has ended.
+                if self._query.awaitTermination(self._every_s):
+                    return
+        except Exception:
+            # The query has failed, or Spark is gone; who waits for the query hears of it.
+            return
+        finally:
+            self._writer.close()

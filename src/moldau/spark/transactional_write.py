@@ -1,0 +1,209 @@
+"""The two stages that write a micro-batch within one transaction.
+
+Within a transaction the batches of a partition have one sequence, so each target partition is
+written by exactly one task. Shuffling rows to get there would cost more than writing them. So the
+first stage does what costs: it encodes rows into the records of batches, hundreds of them to a
+piece. Only the pieces are shuffled; the second stage puts headers on them and sends them.
+
+A task of the second stage must not run twice: what its first try has sent is part of the
+transaction already. So it never fails for a reason of its own but reports it, and if Spark runs it
+again all the same (a worker died) it refuses. Whatever is not a clean report ends the transaction.
+"""
+
+import zlib
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from moldau.client.connection import ConnectionFailed
+from moldau.client.transactions import TransactionIdentity, Transactions
+from moldau.errors import ApiError
+from moldau.ids import TopicPartition
+from moldau.spark.encoding import EncodedRecords
+from moldau.spark.errors import PipelineError, pipeline_errors
+from moldau.spark.reading import cluster_of
+from moldau.spark.sink_options import SinkOptions
+from moldau.spark.writing import BatchWriter, encoder_of, new_sender
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+PIECES: Final = (
+    "writer int, topic string, partition int, records binary, count int, "
+    "base_timestamp long, max_timestamp long"
+)
+_PIECES: Final = pa.schema(
+    [
+        ("writer", pa.int32()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("records", pa.binary()),
+        ("count", pa.int32()),
+        ("base_timestamp", pa.int64()),
+        ("max_timestamp", pa.int64()),
+    ]
+)
+REPORTS: Final = "stage int, attempt int, partitions array<string>, rows long, error string"
+_REPORTS: Final = pa.schema(
+    [
+        ("stage", pa.int32()),
+        ("attempt", pa.int32()),
+        ("partitions", pa.list_(pa.string())),
+        ("rows", pa.int64()),
+        ("error", pa.string()),
+    ]
+)
+
+
+class Report(NamedTuple):
+    """What a task of the second stage has done."""
+
+    stage: int
+    attempt: int
+    partitions: list[str]
+    rows: int
+    error: str | None
+
+
+def write_in_transaction(
+    rows: "DataFrame", options: SinkOptions, identity: TransactionIdentity, writers: int
+) -> int:
+    """Write ``rows`` as part of a transaction, by so many tasks; gives their number.
+
+    Raises:
+        PipelineError: a row cannot be written, the brokers do not take it, or a task ran twice.
+    """
+
+    def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return encode_pieces(batches, options, writers)
+
+    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return iter([_as_arrow(write_pieces(batches, options, identity))])
+
+    pieces = rows.mapInArrow(encode, PIECES).repartitionById(writers, "writer")
+    reports = [Report(*row) for row in pieces.mapInArrow(write, REPORTS).collect()]
+    stages = sorted({report.stage for report in reports})
+    check_reports(reports, _stages_tried_again(rows.sparkSession, stages))
+    return sum(report.rows for report in reports)
+
+
+def _stages_tried_again(spark: "SparkSession", stages: Sequence[int]) -> list[int]:
+    """Those of ``stages`` of which something ran twice.
+
+    A task knows how often it was tried, but not how often its stage was.
+    """
+    context = spark.sparkContext
+    bus: Any = context._jsc.sc().listenerBus()
+    # What is known of stages follows their end a little later.
+    bus.waitUntilEmpty()
+    tracker = context.statusTracker()
+    infos = {stage: tracker.getStageInfo(stage) for stage in stages}
+    return [
+        stage
+        for stage, info in infos.items()
+        if info is None or info.currentAttemptId > 0 or info.numFailedTasks > 0
+    ]
+
+
+def check_reports(reports: Iterable[Report], tried_again: Collection[int]) -> None:
+    """Whether each target was written once, by a task that ran once.
+
+    ``tried_again`` are the stages of which something ran twice.
+
+    Raises:
+        PipelineError: what went wrong first.
+    """
+    writers: dict[str, int] = {}
+    for number, report in enumerate(reports):
+        if report.error is not None:
+            raise PipelineError(report.error)
+        for partition in report.partitions:
+            if writers.setdefault(partition, number) != number:
+                raise PipelineError(f"two tasks have written to {partition}: nothing is committed")
+        if report.attempt > 0 or report.stage in tried_again:
+            raise PipelineError(_TRIED_AGAIN)
+
+
+_TRIED_AGAIN: Final = (
+    "a task was run again while it wrote a transaction, because a worker died or Spark speculated: "
+    "nothing of the batch is committed; start the query again"
+)
+
+
+def encode_pieces(
+    batches: Iterable[pa.RecordBatch], options: SinkOptions, writers: int
+) -> Iterator[pa.RecordBatch]:
+    """The first stage: rows into the records of batches, with the task that will send them."""
+    with pipeline_errors():
+        encoder = encoder_of(cluster_of(options.client), options)
+        for batch in batches:
+            pieces = list(encoder.encode(batch))
+            columns = [
+                [writer_of(piece.partition, writers) for piece in pieces],
+                [piece.partition.topic for piece in pieces],
+                [piece.partition.partition for piece in pieces],
+                [piece.payload for piece in pieces],
+                [piece.record_count for piece in pieces],
+                [piece.base_timestamp for piece in pieces],
+                [piece.max_timestamp for piece in pieces],
+            ]
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(each, field.type) for each, field in zip(columns, _PIECES, strict=True)],
+                schema=_PIECES,
+            )
+
+
+def writer_of(target: TopicPartition, writers: int) -> int:
+    """Which task sends what is for a partition: the same in every process, and evenly."""
+    return (zlib.crc32(target.topic.encode()) + target.partition) % writers
+
+
+def write_pieces(
+    batches: Iterable[pa.RecordBatch], options: SinkOptions, identity: TransactionIdentity
+) -> Report:
+    """The second stage: send what came for this task's partitions."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    stage, attempt = (0, 0) if context is None else (context.stageId(), context.attemptNumber())
+    if attempt > 0:
+        return Report(stage, attempt, [], 0, _TRIED_AGAIN)
+    try:
+        partitions, rows = _send(batches, options, identity)
+    except (PipelineError, ApiError, ConnectionFailed) as error:
+        return Report(stage, attempt, [], 0, str(error))
+    return Report(stage, attempt, [str(each) for each in sorted(partitions)], rows, None)
+
+
+def _send(
+    batches: Iterable[pa.RecordBatch], options: SinkOptions, identity: TransactionIdentity
+) -> tuple[set[TopicPartition], int]:
+    cluster = cluster_of(options.client)
+    transactions = Transactions(cluster)
+    sender = new_sender(cluster, options.producing, identity.producer())
+    known: set[TopicPartition] = set()
+    with BatchWriter(sender, options.producing.codec) as writer:
+        for batch in batches:
+            pieces = _pieces(batch)
+            new = {piece.partition for piece in pieces} - known
+            if new:
+                transactions.add_partitions(identity, new)
+                known |= new
+            for piece in pieces:
+                writer.add(piece)
+            writer.send()
+    return known, writer.written
+
+
+def _pieces(batch: pa.RecordBatch) -> list[EncodedRecords]:
+    columns = [column.to_pylist() for column in batch.columns[1:]]
+    return [
+        EncodedRecords(TopicPartition(topic, partition), *rest)
+        for topic, partition, *rest in zip(*columns, strict=True)
+    ]
+
+
+def _as_arrow(report: Report) -> pa.RecordBatch:
+    arrays = [pa.array([each], field.type) for each, field in zip(report, _REPORTS, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=_REPORTS)

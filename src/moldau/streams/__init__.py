@@ -1,0 +1,53 @@
+"""Streams and tables on Apache Spark, for people who think in Kafka Streams.
+
+    from moldau.streams import App, Json, STRING, tumbling
+
+    app = App("shop", bootstrap="localhost:9092")
+    orders = app.stream("orders", key=STRING, value=Json("customer string, amount double"))
+    (
+        orders.group_by(lambda value: value.customer)
+        .windowed_by(tumbling("5 minutes", grace="30 seconds"))
+        .count()
+        .to("orders-per-customer")
+    )
+    app.run()
+
+Every stream and table has its DataFrame as ``.df``. Importing this imports no Spark.
+"""
+
+from moldau.streams.app import App
+from moldau.streams.avro import Avro
+from moldau.streams.grouped import GroupedStream
+from moldau.streams.keyed_state import States
+from moldau.streams.processing import Context, Processor
+from moldau.streams.protobuf import Protobuf
+from moldau.streams.serdes import BYTES, DOUBLE, FLOAT, INT, LONG, STRING, Json, Serde
+from moldau.streams.stream import Stream
+from moldau.streams.table import Table
+from moldau.streams.windowed_keys import WindowedKey
+from moldau.streams.windows import hopping, session, sliding, tumbling
+
+__all__ = [
+    "BYTES",
+    "DOUBLE",
+    "FLOAT",
+    "INT",
+    "LONG",
+    "STRING",
+    "App",
+    "Avro",
+    "Context",
+    "GroupedStream",
+    "Json",
+    "Processor",
+    "Protobuf",
+    "Serde",
+    "States",
+    "Stream",
+    "Table",
+    "WindowedKey",
+    "hopping",
+    "session",
+    "sliding",
+    "tumbling",
+]

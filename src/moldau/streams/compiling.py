@@ -1,0 +1,130 @@
+"""From a query's nodes to the DataFrame that Spark runs.
+
+Every node turns the DataFrames of its parents into its own; this module only walks. A node may be
+asked for in two ways: as a stream, which for a table are its changes, or to be looked up, which is
+the latest value of every key as a DataFrame that does not stream. Spark reads the latter anew in
+each micro-batch, so a stream that is joined with a table sees the table as of that batch.
+
+Where the rows come from is given as ``Inputs``: topics of a broker, or rows in a test.
+"""
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+from moldau.spark.errors import PipelineError, one_line
+from moldau.streams.topology import UPDATE, Node, NodeKind
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from moldau.streams.queries import Query
+
+_STATE_STORE: Final = "spark.sql.streaming.stateStore.providerClass"
+_ROCKSDB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+
+class Inputs(Protocol):
+    """Where sources and tables read from.
+
+    Both give the columns of ``format("moldau")``: key and value (binary), topic, partition,
+    offset, timestamp, and headers where they are wanted. They may be asked for any topic of the
+    topology, also for one that the query itself does not read: a query behind a cut takes the types
+    of its rows from what is before the cut.
+    """
+
+    def stream(self, node: Node) -> "DataFrame":
+        """The records of the topic of a source or a table, as a stream."""
+        ...
+
+    def table(self, node: Node) -> "DataFrame":
+        """All records that the topic of a table holds now, in a batch."""
+        ...
+
+
+class Compilation:
+    """One walk over a query; what a node's ``build`` is given."""
+
+    def __init__(self, inputs: Inputs, output_mode: str) -> None:
+        self.output_mode = output_mode
+        self._inputs = inputs
+        # By identity of the node, and whether it is looked up.
+        self._frames: dict[tuple[int, bool], DataFrame] = {}
+
+    def frame(self, node: Node, *, is_lookup: bool = False) -> "DataFrame":
+        """The rows of ``node``; each node is built once.
+
+        Raises:
+            PipelineError: a function of the user's, or what it asks for, does not fit the rows.
+        """
+        known = self._frames.get((id(node), is_lookup))
+        if known is None:
+            known = self._frames[id(node), is_lookup] = self._build(node, is_lookup)
+        return known
+
+    def _build(self, node: Node, is_lookup: bool) -> "DataFrame":
+        from pyspark.errors import PySparkException
+
+        if is_lookup and node.kind is NodeKind.STATEFUL:
+            raise PipelineError(
+                f"{node.name} is looked up, which needs its internal topic: run the application "
+                "instead of using the DataFrame of what comes behind it"
+            )
+        frames = self._parents(node, is_lookup)
+        assert node.build is not None, f"{node.name} cannot be built"
+        try:
+            return node.build(self, *frames)
+        except PySparkException as error:
+            raise PipelineError(f"{node.name}: {one_line(error)}") from error
+
+    def _parents(self, node: Node, is_lookup: bool) -> "list[DataFrame]":
+        if node.kind is NodeKind.TABLE and is_lookup:
+            return [latest_per_key(self._inputs.table(node))]
+        if node.kind in (NodeKind.SOURCE, NodeKind.TABLE):
+            return [self._inputs.stream(node)]
+        return [
+            self.frame(parent, is_lookup=is_lookup or parent is node.lookup)
+            for parent in node.parents
+        ]
+
+
+def compile_query(query: "Query", inputs: Inputs) -> "DataFrame":
+    """What is to be written to the topic of the query's sink.
+
+    The columns are key and value (binary), timestamp, and headers where there are any.
+    """
+    frame = Compilation(inputs, query.output_mode).frame(query.sink)
+    if any(node.kind is NodeKind.STATEFUL for node in query.nodes):
+        use_rocksdb(frame.sparkSession)
+    return frame
+
+
+def compile_node(node: Node, inputs: Inputs, output_mode: str = UPDATE) -> "DataFrame":
+    """The rows of one node, with the topology above it in one piece."""
+    frame = Compilation(inputs, output_mode).frame(node)
+    use_rocksdb(frame.sparkSession)
+    return frame
+
+
+def use_rocksdb(spark: "SparkSession") -> None:
+    """Keep state in RocksDB: on disk instead of on the heap, and needed for state in Python.
+
+    A query that goes on from a checkpoint keeps the store it began with, whatever is set here.
+    """
+    spark.conf.set(_STATE_STORE, _ROCKSDB)
+
+
+def latest_per_key(records: "DataFrame") -> "DataFrame":
+    """A compacted topic as a table: the newest record of every key, without those deleted.
+
+    All records of a key are in one partition, so the highest offset is the newest.
+    """
+    from pyspark.sql import functions as F
+
+    others = [name for name in records.columns if name != "key"]
+    newest = F.max_by(F.struct(*others), F.col("offset")).alias("newest")
+    return (
+        records.where(F.col("key").isNotNull())
+        .groupBy("key")
+        .agg(newest)
+        .select("key", "newest.*")
+        .where(F.col("value").isNotNull())
+    )

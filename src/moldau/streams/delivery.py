@@ -1,0 +1,99 @@
+"""How often a record that was read once shows in what is written: the two promises of an app.
+
+At least once is a plain sink: a batch that failed half-way is written again. Exactly once puts
+each batch into one transaction, for which the brokers must have them; who reads the topic must
+read only what is committed, as ``format("moldau")`` does by default.
+"""
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from moldau.client.admin import Admin
+from moldau.client.transactions import supports_transactions
+from moldau.spark.errors import PipelineError
+from moldau.streams.topology import APPEND
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+
+class Delivery(Enum):
+    AT_LEAST_ONCE = "at_least_once"
+    EXACTLY_ONCE = "exactly_once"
+
+    @staticmethod
+    def parse(text: "str | Delivery") -> "Delivery":
+        """Raises PipelineError."""
+        try:
+            return Delivery(text)
+        except ValueError:
+            known = " or ".join(each.value for each in Delivery)
+            raise PipelineError(f"delivery={text!r}: {known} is expected") from None
+
+    def require_support(self, admin: Admin) -> None:
+        """Whether the brokers can keep the promise.
+
+        Raises:
+            PipelineError: they have no transactions.
+        """
+        if self is Delivery.EXACTLY_ONCE and not supports_transactions(admin.cluster):
+            raise PipelineError(
+                f"delivery='exactly_once' needs transactions, which the broker at "
+                f"{admin.cluster.connection()} does not have: with delivery='at_least_once' a "
+                "batch may be written twice after a failure"
+            )
+
+
+class Target:
+    """Where a query writes, and under which promise."""
+
+    def __init__(
+        self, bootstrap: str, delivery: Delivery, options: Mapping[str, str] | None = None
+    ) -> None:
+        self._bootstrap = bootstrap
+        self._delivery = delivery
+        self._options = dict(options or {})
+
+    def start(
+        self,
+        frame: "DataFrame",
+        *,
+        name: str,
+        topic: str,
+        output_mode: str,
+        checkpoint: str,
+        trigger: Mapping[str, Any],
+    ) -> "StreamingQuery":
+        """Start writing ``frame`` to ``topic``."""
+        if self._delivery is Delivery.EXACTLY_ONCE:
+            from moldau.spark import exactly_once
+
+            return exactly_once(
+                frame,
+                checkpoint=checkpoint,
+                bootstrap=self._bootstrap,
+                topic=topic,
+                options=self._options,
+                output_mode=output_mode,
+                trigger=trigger or None,
+                name=name,
+            )
+        options = {**self._options, "kafka.bootstrap.servers": self._bootstrap, "topic": topic}
+        writer = frame.writeStream.queryName(name).outputMode(output_mode)
+        if output_mode == APPEND:
+            writer = writer.format("moldau").options(**options)
+        else:
+            # Spark offers no other mode to a sink in Python. A batch at a time it writes the same.
+            writer = writer.foreachBatch(_write_with(options))
+        if trigger:
+            writer = writer.trigger(**trigger)
+        return writer.option("checkpointLocation", checkpoint).start()
+
+
+def _write_with(options: Mapping[str, str]) -> "Callable[[DataFrame, int], None]":
+    def write(rows: "DataFrame", batch_id: int) -> None:
+        rows.write.format("moldau").options(**options).mode("append").save()
+
+    return write

@@ -1,0 +1,112 @@
+"""Functions given by users: called with Spark's Columns, and giving Columns.
+
+    orders.map_values(lambda value: value.amount * 2)
+    orders.filter(lambda key, value: key.isNotNull() & (value.amount > 100))
+    orders.map(lambda key, value, timestamp: (value.customer, {"amount": value.amount}))
+
+Arguments named ``key``, ``value``, ``timestamp``, ``window`` or ``headers`` get those columns. Of
+other names, one alone gets the value, and two get key and value. What it gives may be a Column, a
+literal, or a dict, which becomes a struct.
+
+It runs once, when the query is compiled, and Spark runs the expression that it gave, without
+Python. Where rows must go through Python, Spark's own ``udf`` makes such a function of one on plain
+values:
+
+    from pyspark.sql.functions import udf
+    orders.map_values(udf(lambda value: parse(value), "amount double, customer string"))
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from moldau.spark.errors import PipelineError
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+Function = Callable[..., Any]
+
+_BY_NAME: Final = ("key", "value", "timestamp", "window", "headers")
+
+
+def call(function: Function, rows: "DataFrame") -> Any:
+    """What ``function`` makes of the columns of ``rows``.
+
+    Raises:
+        PipelineError: it asks for other arguments than there are.
+    """
+    from pyspark.sql import functions as F
+
+    wanted = _columns(function)
+    missing = [name for name in wanted if name not in rows.columns]
+    if missing:
+        raise PipelineError(
+            f"{describe(function)} asks for {missing[0]}, which these rows do not have: they have "
+            f"{', '.join(rows.columns)}"
+        )
+    return function(*(F.col(name) for name in wanted))
+
+
+def _columns(function: Function) -> list[str]:
+    """The columns that the arguments of ``function`` stand for, in their order."""
+    names = _parameters(function)
+    by_place = [name for name in names if name not in _BY_NAME]
+    free = [name for name in ("key", "value") if name not in names]
+    if len(by_place) > len(free):
+        raise PipelineError(
+            f"{describe(function)} has the arguments {', '.join(names)}: there are key and value, "
+            f"and by name {', '.join(_BY_NAME)}"
+        )
+    # The value is what a function is usually about: it goes to the last place.
+    places = iter(free[len(free) - len(by_place) :])
+    return [name if name in _BY_NAME else next(places) for name in names]
+
+
+def column(result: Any) -> "Column":
+    """The Column for what a user's function gave."""
+    from pyspark.sql import Column
+    from pyspark.sql import functions as F
+
+    if isinstance(result, Column):
+        return result
+    if isinstance(result, Mapping):
+        return F.struct(*(column(value).alias(name) for name, value in result.items()))
+    return F.lit(result)
+
+
+def pair(function: Function, result: Any) -> "tuple[Column, Column]":
+    """Key and value, from a function that gives both.
+
+    Raises:
+        PipelineError: it gave something else.
+    """
+    if isinstance(result, Sequence) and not isinstance(result, str) and len(result) == 2:
+        return column(result[0]), column(result[1])
+    raise PipelineError(
+        f"{describe(function)} gave {result!r} instead of two: (key, value); "
+        "to change only the value there is map_values"
+    )
+
+
+def describe(function: Function) -> str:
+    """Where to find ``function``: its name, or its line if it has none."""
+    name = getattr(function, "__name__", type(function).__name__)
+    code = getattr(function, "__code__", None)
+    if name == "<lambda>" and code is not None:
+        file = code.co_filename.rpartition("/")[2]
+        return f"the function in {file} line {code.co_firstlineno}"
+    return f"the function {name}"
+
+
+def _parameters(function: Function) -> list[str]:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return ["value"]
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [
+        parameter.name
+        for parameter in parameters
+        if parameter.default is inspect.Parameter.empty and parameter.kind not in variadic
+    ]

@@ -1,0 +1,195 @@
+"""A stream by its keys: counted, aggregated, reduced; all of it, or by windows.
+
+Two kinds of functions, and a choice:
+
+* ``aggregate`` takes Spark's own aggregates (``F.sum(value.amount)``). They run in the JVM, combine
+  rows before the shuffle, and keep only their sums as state. Use them where they say it.
+* ``reduce`` and ``fold`` take any Python function of two values. Each row goes through Python and
+  the state through a socket (transformWithState): several times slower, but nothing is impossible.
+
+The result is a table: one value per key, or per key and window, given out whenever it has changed;
+of sessions and sliding windows only when it is final. The timestamp of a value is that of its
+latest record; of a window, its last moment. Records without a key or a value are left out, as in
+Kafka Streams.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from moldau.spark.errors import PipelineError
+from moldau.streams.compiling import Compilation
+from moldau.streams.durations import spark_interval
+from moldau.streams.functions import Function, call, column
+from moldau.streams.table import Table
+from moldau.streams.topology import UPDATE, Node, NodeKind, Topology
+from moldau.streams.windows import (
+    SessionWindows,
+    SlidingWindows,
+    TimeWindows,
+    Windows,
+    with_watermark,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    Aggregate = Callable[[DataFrame], Column]
+
+
+class GroupedStream:
+    """A stream by its keys."""
+
+    def __init__(self, topology: Topology, node: Node, windows: Windows | None = None) -> None:
+        self._topology = topology
+        self._node = node
+        self._windows = windows
+
+    def windowed_by(self, windows: Windows) -> "GroupedStream":
+        """By key and window: ``windowed_by(tumbling("5 minutes", grace="30 seconds"))``."""
+        return GroupedStream(self._topology, self._node, windows)
+
+    def count(self, *, name: str | None = None) -> Table:
+        """How many records there are."""
+
+        def counted(_: "DataFrame") -> "Column":
+            from pyspark.sql import functions as F
+
+            return F.count(F.lit(1))
+
+        return self._aggregated("count", counted, name)
+
+    def aggregate(
+        self, function: Function | None = None, *, name: str | None = None, **fields: Function
+    ) -> Table:
+        """By Spark's aggregates, one as the value, or several as the fields of a struct:
+
+        ``aggregate(lambda value: F.sum(value.amount))``,
+        ``aggregate(total=lambda value: F.sum(value.amount), orders=lambda value: F.count("*"))``
+        """
+        if callable(name):
+            raise PipelineError("name= names the operator: give the field another name")
+        if (function is None) == (not fields):
+            raise PipelineError("aggregate takes either one function or named ones")
+
+        def aggregated(rows: "DataFrame") -> "Column":
+            if function is not None:
+                return column(call(function, rows))
+            return column({field: call(each, rows) for field, each in fields.items()})
+
+        return self._aggregated("aggregate", aggregated, name)
+
+    def reduce(self, function: Callable[[Any, Any], Any], *, name: str | None = None) -> Table:
+        """By a Python function of two values, what was and what is new: ``lambda a, b: max(a, b)``.
+
+        Values are plain Python (a struct is a dict), and the result has the type of the values.
+        """
+        return self._folded("reduce", function, None, None, name)
+
+    def fold(
+        self,
+        initial: Any,
+        function: Callable[[Any, Any], Any],
+        returns: str,
+        *,
+        name: str | None = None,
+    ) -> Table:
+        """By a Python function of what was, at first ``initial``, and a value: Kafka's aggregator.
+
+        ``returns`` is the type of the result in Spark's words; values are plain Python.
+        """
+        return self._folded("fold", function, initial, returns, name)
+
+    def _aggregated(self, operator: str, aggregate: "Aggregate", name: str | None) -> Table:
+        windows = self._windows
+        node = self._topology.add(
+            NodeKind.STATEFUL,
+            operator,
+            self._node,
+            name=name,
+            detail=str(windows or ""),
+            spark=_spark_words(windows),
+            build=_aggregation(windows, aggregate),
+            modes=windows.modes if windows is not None else (UPDATE,),
+            chains=isinstance(windows, TimeWindows),
+            is_table=True,
+        )
+        return Table(self._topology, node, windows)
+
+    def _folded(
+        self,
+        operator: str,
+        function: Callable[[Any, Any], Any],
+        initial: Any,
+        returns: str | None,
+        name: str | None,
+    ) -> Table:
+        windows = self._windows
+        if windows is not None and not isinstance(windows, TimeWindows):
+            raise PipelineError(
+                f"{operator} cannot be used with {windows}: use aggregate() with Spark's "
+                "functions, or tumbling or hopping windows"
+            )
+
+        def build(compilation: Compilation, rows: "DataFrame") -> "DataFrame":
+            from moldau.streams.folding import fold_rows
+
+            return fold_rows(
+                _countable(rows), function, initial, returns, windows, compilation.output_mode
+            )
+
+        node = self._topology.add(
+            NodeKind.STATEFUL,
+            operator,
+            self._node,
+            name=name,
+            detail=str(windows or ""),
+            spark="withWatermark, groupBy, transformWithState"
+            if windows
+            else "groupBy, transformWithState",
+            build=build,
+            modes=windows.modes if windows is not None else (UPDATE,),
+            is_table=True,
+        )
+        return Table(self._topology, node, windows)
+
+
+def _aggregation(windows: Windows | None, aggregate: "Aggregate") -> Any:
+    def build(_: Compilation, rows: "DataFrame") -> "DataFrame":
+        from pyspark.sql import functions as F
+
+        value = aggregate(rows).alias("value")
+        rows = _countable(rows)
+        if windows is None:
+            newest = F.max("timestamp").alias("timestamp")
+            return rows.groupBy("key").agg(value, newest)
+        if isinstance(windows, SlidingWindows):
+            from moldau.streams.sliding import aggregate_sliding
+
+            return aggregate_sliding(rows, windows, value)
+        grouped = with_watermark(rows, windows.grace).groupBy("key", windows.column()).agg(value)
+        if isinstance(windows, SessionWindows):
+            # Spark's session ends with the gap, that of Kafka Streams with its last record.
+            start, gap = F.col("window.start"), F.expr(f"interval {spark_interval(windows.gap)}")
+            last = F.col("window.end") - gap
+            window = F.struct(start.alias("start"), last.alias("end")).alias("window")
+            return grouped.select("key", window, "value", last.alias("timestamp"))
+        # The last moment of the window, in which Spark still knows the event time.
+        return grouped.withColumn("timestamp", F.window_time("window"))
+
+    return build
+
+
+def _countable(rows: "DataFrame") -> "DataFrame":
+    from pyspark.sql import functions as F
+
+    # A window of an operator before has had its say: the timestamp is of it.
+    return rows.where(F.col("key").isNotNull() & F.col("value").isNotNull()).drop("window")
+
+
+def _spark_words(windows: Windows | None) -> str:
+    if windows is None:
+        return "groupBy(key).agg"
+    if isinstance(windows, SlidingWindows):
+        return "withWatermark, self join, groupBy.agg"
+    kind = "window" if isinstance(windows, TimeWindows) else "session_window"
+    return f"withWatermark, groupBy(key, {kind}).agg"

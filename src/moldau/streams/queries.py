@@ -1,0 +1,243 @@
+"""Which queries of Spark compute a topology, and where it has to be cut into several.
+
+One query writes one sink and computes all that the sink stands on. Spark allows several stateful
+operators in one query only if all of them run in append mode and hand on the event time; and what
+is looked up must lie in a topic. Everywhere else the topology is cut: the rows of a stateful
+operator are written to an internal topic by a query of their own, and the queries behind it read
+them from there, as Kafka Streams does with its repartition topics.
+
+Rules kept here:
+
+* The plan follows from the topology alone, so that the same program finds its checkpoints again.
+* Queries come in the order in which data flows: what writes an internal topic precedes its readers.
+* An operator is cut once, whoever reads it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from moldau.spark.errors import PipelineError
+from moldau.streams.cut_format import read_cut, write_cut
+from moldau.streams.topology import APPEND, UPDATE, Node, NodeKind, Topology, with_ancestors
+
+SUPPRESS = "suppress"
+_LEAVES = (NodeKind.SOURCE, NodeKind.TABLE)
+
+
+@dataclass(frozen=True)
+class Query:
+    """A streaming query: from its sources to its sink, nodes parents first."""
+
+    name: str
+    sink: Node
+    nodes: tuple[Node, ...]
+    # Sources and tables, the internal topics of other queries among them.
+    sources: tuple[Node, ...]
+    output_mode: str
+    # The sink is an internal topic, where the topology was cut.
+    is_cut: bool
+
+
+@dataclass(frozen=True)
+class _Running:
+    """A stateful operator further up in the same query."""
+
+    operator: Node
+    mode: str
+    # Where the topology is cut if it cannot stay: the operator, or its ``suppress``.
+    cut_point: Node
+    # The rows still carry its event time.
+    keeps_event_time: bool
+
+    @property
+    def may_be_followed(self) -> bool:
+        return self.mode == APPEND and self.keeps_event_time
+
+
+def plan_queries(topology: Topology, app_name: str) -> list[Query]:
+    """The queries that compute ``topology``, in the order in which data flows.
+
+    Raises:
+        PipelineError: nothing is written anywhere, or a name is taken twice.
+    """
+    plan = _Plan(app_name)
+    for sink in topology.sinks():
+        plan.add(sink, is_cut=False)
+    if not plan.queries:
+        raise PipelineError(
+            f"{app_name} writes nothing: end a stream or a table with .to(topic), "
+            "or use its .df in a query of your own"
+        )
+    return plan.queries
+
+
+class _Plan:
+    def __init__(self, app_name: str) -> None:
+        self.queries: list[Query] = []
+        self._app_name = app_name
+        # By the identity of the node that is cut: what reads its topic.
+        self._cuts: dict[int, Node] = {}
+
+    def add(self, sink: Node, *, is_cut: bool) -> None:
+        cut_points = _cut_points(sink)
+        rewritten: dict[int, Node] = {}
+        for node in _within(sink, cut_points):
+            if id(node) in cut_points:
+                rewritten[id(node)] = self._read(node)
+            else:
+                rewritten[id(node)] = _on(node, rewritten)
+        new_sink = rewritten[id(sink)]
+        nodes = tuple(with_ancestors([new_sink]))
+        if any(query.name == new_sink.name for query in self.queries):
+            raise PipelineError(f"two sinks are named {new_sink.name}: give one another name")
+        modes = [running.mode for running in _stateful_modes(sink, cut_points)]
+        self.queries.append(
+            Query(
+                name=new_sink.name,
+                sink=new_sink,
+                nodes=nodes,
+                sources=tuple(node for node in nodes if node.kind in _LEAVES),
+                output_mode=UPDATE if UPDATE in modes else APPEND,
+                is_cut=is_cut,
+            )
+        )
+
+    def _read(self, point: Node) -> Node:
+        """What reads the internal topic of ``point``; plans the query that writes it."""
+        if id(point) in self._cuts:
+            return self._cuts[id(point)]
+        topic = f"{self._app_name}-{point.name}"
+        name = f"cut-{point.name}"
+        self.add(
+            Node(
+                name,
+                NodeKind.SINK,
+                "cut",
+                (point,),
+                topic=topic,
+                detail="internal",
+                spark="writeStream",
+                build=write_cut,
+                is_table=point.is_table,
+            ),
+            is_cut=True,
+        )
+        writer = self.queries[-1].sink
+        read = Node(
+            f"read-{point.name}",
+            NodeKind.TABLE if point.is_table else NodeKind.SOURCE,
+            "read",
+            topic=topic,
+            detail="internal",
+            spark="readStream",
+            build=read_cut(writer.parents[0]),
+            is_table=point.is_table,
+        )
+        self._cuts[id(point)] = read
+        return read
+
+
+def _on(node: Node, rewritten: dict[int, Node]) -> Node:
+    """``node`` on what became of its parents; itself where nothing became of them."""
+    parents = tuple(rewritten[id(parent)] for parent in node.parents)
+    if parents == node.parents:
+        return node
+    lookup = rewritten[id(node.lookup)] if node.lookup is not None else None
+    return replace(node, parents=parents, lookup=lookup)
+
+
+def _cut_points(sink: Node) -> set[int]:
+    """The nodes above ``sink`` at which its query begins, sources aside."""
+    points: set[int] = set()
+    while found := _conflict(sink, points):
+        points.update(id(node) for node in found)
+    return points
+
+
+def _conflict(sink: Node, points: set[int]) -> list[Node]:
+    """The first nodes that must not be computed in the query of ``sink``, cut at ``points``."""
+    modes: dict[int, str] = {}
+    for one in _stateful_modes(sink, points):
+        if modes.setdefault(id(one.operator), one.mode) != one.mode:
+            # Asked for both as it changes and only when final: the final one is computed apart.
+            return [_suppress_of(one.operator, sink, points)]
+    above: dict[int, list[_Running]] = {}
+    for node in _within(sink, points):
+        if id(node) in points:
+            above[id(node)] = []
+            continue
+        if node.lookup is not None and above[id(node.lookup)]:
+            return [one.cut_point for one in above[id(node.lookup)]]
+        running = _distinct(
+            one for parent in node.parents if parent is not node.lookup for one in above[id(parent)]
+        )
+        if not _may_run_together(node, running, modes):
+            return [one.cut_point for one in running]
+        if node.kind is NodeKind.STATEFUL:
+            running = [_Running(node, _mode(node, modes), node, node.chains)]
+        elif node.operator == SUPPRESS:
+            running = [replace(one, cut_point=node) for one in running]
+        elif len(node.parents) > (1 if node.lookup is None else 2):
+            # Merged with rows whose time Spark does not follow in the same way.
+            running = [replace(one, keeps_event_time=False) for one in running]
+        above[id(node)] = running
+    return []
+
+
+def _may_run_together(node: Node, running: list[_Running], modes: dict[int, str]) -> bool:
+    if node.kind is NodeKind.STATEFUL:
+        may_follow = node.chains and _mode(node, modes) == APPEND
+        return not running or (may_follow and all(one.may_be_followed for one in running))
+    return len(running) < 2 or all(one.mode == APPEND for one in running)
+
+
+def _mode(node: Node, modes: dict[int, str]) -> str:
+    # What is only looked up is asked for in no mode: it will be cut, and runs in its usual one.
+    return modes.get(id(node), node.modes[0])
+
+
+def _stateful_modes(sink: Node, points: set[int]) -> Iterator[_Running]:
+    """Each stateful node of the query with the mode it is asked to run in; twice if in two."""
+    seen: set[tuple[int, bool]] = set()
+    waiting = [(sink, False)]
+    while waiting:
+        node, is_final = waiting.pop()
+        if (id(node), is_final) in seen or id(node) in points:
+            continue
+        seen.add((id(node), is_final))
+        if node.kind is NodeKind.STATEFUL:
+            mode = APPEND if is_final and APPEND in node.modes else node.modes[0]
+            yield _Running(node, mode, node, node.chains)
+            is_final = False
+        wants_final = is_final or node.operator == SUPPRESS
+        waiting += [(parent, wants_final) for parent in node.parents if parent is not node.lookup]
+
+
+def _within(sink: Node, points: set[int]) -> list[Node]:
+    """The nodes of the query of ``sink``, parents first, with ``points`` as its beginnings."""
+    found: list[Node] = []
+    seen: set[int] = set()
+
+    def visit(node: Node) -> None:
+        if id(node) in seen:
+            return
+        seen.add(id(node))
+        if id(node) not in points:
+            for parent in node.parents:
+                visit(parent)
+        found.append(node)
+
+    visit(sink)
+    return found
+
+
+def _suppress_of(operator: Node, sink: Node, points: set[int]) -> Node:
+    return next(
+        node
+        for node in _within(sink, points)
+        if node.operator == SUPPRESS and operator in with_ancestors([node])
+    )
+
+
+def _distinct(running: Iterator[_Running]) -> list[_Running]:
+    return list({(id(one.operator), id(one.cut_point)): one for one in running}.values())

@@ -1,0 +1,97 @@
+"""What streams and tables have in common: rows of key, value and timestamp, computed by a node."""
+
+from typing import TYPE_CHECKING, Any, Self
+
+from moldau.spark.errors import PipelineError
+from moldau.streams.compiling import Compilation, compile_node
+from moldau.streams.decoding import encode_rows
+from moldau.streams.functions import Function, call, column
+from moldau.streams.serdes import Serde
+from moldau.streams.topology import Node, NodeKind, Topology
+from moldau.streams.windowed_keys import WindowedKey
+from moldau.streams.windows import SessionWindows, Windows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class Rows:
+    """The rows of one node of a topology; immutable, every operator gives new ones."""
+
+    def __init__(self, topology: Topology, node: Node, windows: Windows | None = None) -> None:
+        self.topology = topology
+        self.node = node
+        # Set where the rows have a ``window`` beside their key.
+        self.windows = windows
+
+    @property
+    def df(self) -> "DataFrame":
+        """The DataFrame of these rows, for whatever only Spark can do.
+
+        Raises:
+            PipelineError: it is not known where to read from.
+        """
+        if self.topology.inputs is None:
+            raise PipelineError(f"{self.node.name} belongs to no app that says where to read from")
+        return compile_node(self.node, self.topology.inputs())
+
+    def to(
+        self,
+        topic: str,
+        *,
+        key: Serde | None = None,
+        value: Serde | None = None,
+        name: str | None = None,
+    ) -> None:
+        """Write the rows to ``topic``; a serde that is not given follows from the type.
+
+        Text is written as text, numbers as Kafka's serializers do, the rest as JSON. The key of a
+        windowed row has the start of the window behind it, as in Kafka Streams.
+        """
+        key_serde: Serde | None = key
+        if self.windows is not None:
+            key_serde = WindowedKey(key, is_session=isinstance(self.windows, SessionWindows))
+        self.topology.add(
+            NodeKind.SINK,
+            "to",
+            self.node,
+            name=name,
+            topic=topic,
+            detail=_serdes(key_serde, value),
+            spark="writeStream",
+            build=encode_rows(key_serde, value),
+            is_table=self.node.is_table,
+            key_serde=key_serde,
+            value_serde=value,
+        )
+
+    def _stateless(self, operator: str, spark: str, build: Any, name: str | None) -> Node:
+        return self.topology.add(
+            NodeKind.STATELESS,
+            operator,
+            self.node,
+            name=name,
+            spark=spark,
+            build=build,
+            is_table=self.node.is_table,
+        )
+
+    def _with(self, node: Node) -> Self:
+        return type(self)(self.topology, node, self.windows)
+
+
+def map_values(function: Function) -> Any:
+    """Builds rows with another value; where there was none, a deletion, there stays none."""
+
+    def build(_: Compilation, rows: "DataFrame") -> "DataFrame":
+        from pyspark.sql import functions as F
+
+        value = column(call(function, rows))
+        return rows.withColumn("value", F.when(F.col("value").isNotNull(), value))
+
+    return build
+
+
+def _serdes(key: Serde | None, value: Serde | None) -> str:
+    given = {"key": key, "value": value}
+    return ", ".join(f"{name} {serde}" for name, serde in given.items() if serde is not None)

@@ -1,0 +1,144 @@
+"""Joins of a stream: with another stream within a time, and with a table by looking up.
+
+A join of two streams keeps the records of both sides as state, until the watermark says that no
+partner can come any more; a join with a table keeps nothing, for the table is read in each
+micro-batch.
+"""
+
+from typing import TYPE_CHECKING, Any, Final
+
+from moldau.spark.errors import PipelineError
+from moldau.streams.compiling import Compilation
+from moldau.streams.durations import Duration, duration, readable, spark_interval
+from moldau.streams.functions import Function, call, column, describe
+from moldau.streams.rows import Rows
+from moldau.streams.topology import APPEND, Node, NodeKind
+from moldau.streams.windows import with_watermark
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_SPARK_HOW: Final = {"inner": "inner", "left": "left_outer", "outer": "full_outer"}
+
+
+def join_streams(
+    left: Rows,
+    right: Rows,
+    joiner: Function | None,
+    *,
+    how: str,
+    within: Duration | None,
+    grace: Duration,
+    name: str | None,
+) -> Node:
+    check_how(how, "inner", "left", "outer")
+    if within is None:
+        raise PipelineError(
+            "a join of two streams needs within='5 minutes': how far apart the timestamps of the "
+            "two records may be"
+        )
+    for side in (left, right):
+        if side.windows is not None:
+            raise PipelineError(
+                f"{side.node.name} has windows beside its keys: give it keys with map() or "
+                "key_by() before it is joined"
+            )
+    span, late = duration(within), duration(grace)
+
+    def build(_: Compilation, lefts: "DataFrame", rights: "DataFrame") -> "DataFrame":
+        from pyspark.sql import functions as F
+
+        one = _side(with_watermark(lefts, late), "left")
+        two = _side(with_watermark(rights, late), "right")
+        around = F.expr(f"interval {spark_interval(span)}")
+        is_near = F.col("right_timestamp").between(
+            F.col("left_timestamp") - around, F.col("left_timestamp") + around
+        )
+        joined = one.join(two, (F.col("left_key") == F.col("right_key")) & is_near, _SPARK_HOW[how])
+        # The later of the two, as in Kafka Streams; greatest() passes over nulls.
+        return joined.select(
+            F.coalesce("left_key", "right_key").alias("key"),
+            joined_value(joiner, F.col("left"), F.col("right")).alias("value"),
+            F.greatest("left_timestamp", "right_timestamp").alias("timestamp"),
+        )
+
+    return left.topology.add(
+        NodeKind.STATEFUL,
+        "join",
+        left.node,
+        right.node,
+        name=name,
+        detail=f"{how}, within {readable(span)}, grace {readable(late)}",
+        spark="withWatermark, join on key and a range of time",
+        build=build,
+        modes=(APPEND,),
+    )
+
+
+def join_with_table(
+    stream: Rows,
+    table: Rows,
+    joiner: Function | None,
+    *,
+    how: str,
+    on: Function | None,
+    name: str | None,
+) -> Node:
+    check_how(how, "inner", "left")
+    if table.windows is not None:
+        raise PipelineError(
+            f"{table.node.name} has many values for a key, one for each window: it cannot be "
+            "looked up"
+        )
+
+    def build(_: Compilation, rows: "DataFrame", looked_up: "DataFrame") -> "DataFrame":
+        from pyspark.sql import functions as F
+
+        wanted = column(call(on, rows)) if on is not None else F.col("key")
+        values = looked_up.where(F.col("value").isNotNull()).select(
+            F.col("key").alias("table_key"), F.col("value").alias("table_value")
+        )
+        joined = rows.withColumn("wanted", wanted).join(
+            values, F.col("wanted") == F.col("table_key"), _SPARK_HOW[how]
+        )
+        value = joined_value(joiner, F.col("value"), F.col("table_value"))
+        others = [each for each in rows.columns if each not in ("key", "value")]
+        return joined.select("key", value.alias("value"), *others)
+
+    return stream.topology.add(
+        NodeKind.STATELESS,
+        "join",
+        stream.node,
+        table.node,
+        name=name,
+        detail=f"{how}, looked up in {table.node.name}",
+        spark="join with a DataFrame that is read in each micro-batch",
+        build=build,
+        lookup=table.node,
+    )
+
+
+def joined_value(joiner: Function | None, left: "Column", right: "Column") -> "Column":
+    """What ``joiner`` makes of the two values."""
+    if joiner is None:
+        return column({"left": left, "right": right})
+    try:
+        result: Any = joiner(left, right)
+    except TypeError as error:
+        raise PipelineError(f"{describe(joiner)} joins two values: {error}") from error
+    return column(result)
+
+
+def check_how(how: str, *allowed: str) -> None:
+    if how not in allowed:
+        raise PipelineError(f"how={how!r} is not possible here: it can be {', '.join(allowed)}")
+
+
+def _side(rows: "DataFrame", name: str) -> "DataFrame":
+    from pyspark.sql import functions as F
+
+    return rows.select(
+        F.col("key").alias(f"{name}_key"),
+        F.col("value").alias(name),
+        F.col("timestamp").alias(f"{name}_timestamp"),
+    )

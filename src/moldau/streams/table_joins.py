@@ -1,0 +1,185 @@
+"""Joins of two tables: the result changes whenever one of them does.
+
+Both come as changes, and the latest value of each side is the state. By primary key one state for
+each key holds both values. By foreign key it takes two steps, as in Kafka Streams: the first, by
+the left key, remembers where a row points and tells the place it leaves and the one it goes to; the
+second, by the foreign key, keeps the right value and all left rows that point to it. Spark cannot
+chain the two, so the plan puts an internal topic between them.
+
+A result that no longer holds is deleted by a null value. When a row moves from one foreign key to
+another only the new place gives out, so that a late deletion cannot wipe out the new result.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from moldau.spark.errors import PipelineError
+from moldau.streams.compiling import Compilation
+from moldau.streams.functions import Function, call, column
+from moldau.streams.keyed_state import struct_type, transform, with_offset
+from moldau.streams.rows import Rows
+from moldau.streams.stream_joins import check_how, joined_value
+from moldau.streams.topology import UPDATE, Node, NodeKind
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def join_tables(
+    left: Rows, right: Rows, joiner: Function | None, *, how: str, name: str | None
+) -> Node:
+    check_how(how, "inner", "left", "outer")
+    _check_windows(left, right)
+
+    def build(_: Compilation, lefts: "DataFrame", rights: "DataFrame") -> "DataFrame":
+        from moldau.streams.join_processors import JoinSides
+
+        both = _sides(lefts, rights)
+        types = struct_type(
+            key=lefts.schema["key"].dataType,
+            left=lefts.schema["value"].dataType,
+            right=rights.schema["value"].dataType,
+            is_there="boolean",
+            timestamp="timestamp",
+        )
+        joined = transform(both, ["key"], JoinSides(how), types, output_mode=UPDATE)
+        return _with_joined_value(joined, joiner)
+
+    return left.topology.add(
+        NodeKind.STATEFUL,
+        "join",
+        left.node,
+        right.node,
+        name=name,
+        detail=f"{how}, table with table",
+        spark="union, groupBy(key).transformWithState",
+        build=build,
+        modes=(UPDATE,),
+        is_table=True,
+    )
+
+
+def join_on_foreign_key(
+    left: Rows,
+    right: Rows,
+    joiner: Function | None,
+    *,
+    on: Function,
+    how: str,
+    name: str | None,
+) -> Node:
+    check_how(how, "inner", "left")
+    _check_windows(left, right)
+    pointing = left.topology.add(
+        NodeKind.STATEFUL,
+        "foreign_key",
+        left.node,
+        detail="where each row points, and pointed before",
+        spark="groupBy(key).transformWithState",
+        build=_pointing(on),
+        modes=(UPDATE,),
+    )
+    return left.topology.add(
+        NodeKind.STATEFUL,
+        "join",
+        pointing,
+        right.node,
+        name=name,
+        detail=f"{how}, by foreign key",
+        spark="union, groupBy(foreign key).transformWithState",
+        build=_pointed_to(joiner, how),
+        modes=(UPDATE,),
+        is_table=True,
+    )
+
+
+def _pointing(on: Function) -> Any:
+    """Rows by foreign key; their value says which left row comes, changes or goes."""
+
+    def build(_: Compilation, lefts: "DataFrame") -> "DataFrame":
+        from pyspark.sql import functions as F
+
+        from moldau.streams.join_processors import PointFromLeft
+
+        foreign = F.when(F.col("value").isNotNull(), column(call(on, lefts)))
+        rows = with_offset(lefts).withColumn("foreign", foreign)
+        message = struct_type(
+            left_key=lefts.schema["key"].dataType,
+            left=lefts.schema["value"].dataType,
+            moved="boolean",
+        )
+        types = struct_type(
+            key=rows.schema["foreign"].dataType, value=message, timestamp="timestamp"
+        )
+        rows = rows.where(F.col("key").isNotNull())
+        return transform(rows, ["key"], PointFromLeft(), types, output_mode=UPDATE)
+
+    return build
+
+
+def _pointed_to(joiner: Function | None, how: str) -> Any:
+    def build(_: Compilation, pointing: "DataFrame", rights: "DataFrame") -> "DataFrame":
+        from pyspark.sql import functions as F
+
+        from moldau.streams.join_processors import JoinPointed
+
+        message: Any = pointing.schema["value"].dataType
+        types = struct_type(
+            key=message["left_key"].dataType,
+            left=message["left"].dataType,
+            right=rights.schema["value"].dataType,
+            is_there="boolean",
+            timestamp="timestamp",
+        )
+        both = _sides(pointing, rights)
+        joined = transform(both, ["key"], JoinPointed(how), types, output_mode=UPDATE)
+        # A row that points nowhere needs no state: nothing on the right will ever match it.
+        nowhere = pointing.where(F.col("key").isNull()).select(
+            F.col("value.left_key").alias("key"),
+            F.col("value.left").alias("left"),
+            F.lit(None).cast(types["right"].dataType).alias("right"),
+            (F.lit(how == "left") & F.col("value.left").isNotNull()).alias("is_there"),
+            "timestamp",
+        )
+        return _with_joined_value(joined.unionByName(nowhere), joiner)
+
+    return build
+
+
+def _sides(lefts: "DataFrame", rights: "DataFrame") -> "DataFrame":
+    """Both as one stream; ``is_left`` says which of the two values a row is about."""
+    from pyspark.sql import functions as F
+
+    def side(rows: "DataFrame", *, is_left: bool) -> "DataFrame":
+        nothing = F.lit(None)
+        left = F.col("value") if is_left else nothing.cast(lefts.schema["value"].dataType)
+        right = nothing.cast(rights.schema["value"].dataType) if is_left else F.col("value")
+        return (
+            with_offset(rows)
+            .where(F.col("key").isNotNull())
+            .select(
+                "key",
+                F.lit(is_left).alias("is_left"),
+                left.alias("left"),
+                right.alias("right"),
+                "timestamp",
+                "offset",
+            )
+        )
+
+    return side(lefts, is_left=True).unionByName(side(rights, is_left=False))
+
+
+def _with_joined_value(joined: "DataFrame", joiner: Function | None) -> "DataFrame":
+    from pyspark.sql import functions as F
+
+    value = joined_value(joiner, F.col("left"), F.col("right"))
+    return joined.select("key", F.when(F.col("is_there"), value).alias("value"), "timestamp")
+
+
+def _check_windows(*tables: Rows) -> None:
+    for table in tables:
+        if table.windows is not None:
+            raise PipelineError(
+                f"{table.node.name} has windows beside its keys: it cannot be joined as a table. "
+                "Join its stream, with keys made by map() or key_by()"
+            )

@@ -1,0 +1,241 @@
+"""Rows in, rows out, no broker: an app as it would run, on files instead of topics.
+
+The queries are those of the real run, streaming and stateful, so what Spark would refuse there it
+refuses here. Only the ends differ: the rows of a topic lie in files, a file for each micro-batch,
+and what a query writes is collected, to be the files of those that read it.
+"""
+
+import os
+import struct
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from moldau.spark.errors import PipelineError
+from moldau.streams.compiling import Compilation, compile_query
+from moldau.streams.queries import Query
+from moldau.streams.queryable import written_serdes
+from moldau.streams.serdes import STRING, Serde, default_serde
+from moldau.streams.topics import source_topics, topic_of, upstream_first
+from moldau.streams.topology import Node
+from moldau.streams.windowed_keys import WindowedKey
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# What a test writes for a record: (key, value) or (key, value, timestamp).
+Row = tuple[Any, ...]
+
+COLUMNS: Final = ("key", "value", "topic", "partition", "offset", "timestamp", "headers")
+# Rows that name no time are a second apart from here on.
+FIRST_MOMENT: Final = datetime(2026, 1, 1, tzinfo=UTC)
+_SECOND: Final = timedelta(seconds=1)
+
+
+class Record(NamedTuple):
+    """A record as it lies in a topic."""
+
+    key: bytes | None
+    value: bytes | None
+    timestamp: datetime
+    # As Spark has them: structs of key and value.
+    headers: list[dict[str, Any]] | None = None
+
+
+def run_test(
+    spark: "SparkSession",
+    queries: Sequence[Query],
+    rows: Mapping[str, Iterable[Row]],
+    *,
+    rows_per_batch: int | None = None,
+) -> dict[str, list[tuple[Any, Any]]]:
+    """What the queries write to each topic, as ``(key, value)`` in the order of writing.
+
+    Raises:
+        PipelineError: a topic is not one that the app reads, or a row does not fit its serdes.
+    """
+    topics = {name: list(_encoded(name, each, queries)) for name, each in rows.items()}
+    written: dict[str, list[tuple[Any, Any]]] = {}
+    with tempfile.TemporaryDirectory(prefix="moldau-test-") as folder:
+        inputs = FileInputs(spark, Path(folder) / "topics", rows_per_batch)
+        for query in upstream_first(queries):
+            for topic in source_topics(query):
+                inputs.put(topic, topics.get(topic, []))
+            records = _run(spark, query, inputs, Path(folder) / "checkpoints" / query.name)
+            topics.setdefault(topic_of(query), []).extend(records)
+            if not query.is_cut:
+                key, value = _sink_serdes(query, inputs)
+                written.setdefault(topic_of(query), []).extend(
+                    (_loaded(key, each.key), _loaded(value, each.value)) for each in records
+                )
+    return written
+
+
+class FileInputs:
+    """Topics as directories of files; a file for each micro-batch."""
+
+    def __init__(self, spark: "SparkSession", folder: Path, rows_per_batch: int | None) -> None:
+        self._spark = spark
+        self._folder = folder
+        self._rows_per_batch = rows_per_batch
+
+    def put(self, topic: str, records: Sequence[Record]) -> None:
+        """Make ``records`` what the topic holds."""
+        import pyarrow.parquet as pq
+
+        folder = self._at(topic)
+        folder.mkdir(parents=True, exist_ok=True)
+        size = self._rows_per_batch or max(1, len(records))
+        for number, first in enumerate(range(0, max(1, len(records)), size)):
+            path = folder / f"{number:06}.parquet"
+            pq.write_table(_table(topic, first, records[first : first + size]), path)
+            # Spark takes the oldest file first, to the second.
+            os.utime(path, (1_000_000 + number, 1_000_000 + number))
+
+    def stream(self, node: Node) -> "DataFrame":
+        reader = self._spark.readStream.schema(self._schema()).option("maxFilesPerTrigger", 1)
+        return reader.parquet(str(self._existing(node)))
+
+    def table(self, node: Node) -> "DataFrame":
+        return self._spark.read.schema(self._schema()).parquet(str(self._existing(node)))
+
+    def _existing(self, node: Node) -> Path:
+        """Spark wants a directory to be there, if only to know the types in it."""
+        assert node.topic is not None, f"{node.name} reads no topic"
+        folder = self._at(node.topic)
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def _at(self, topic: str) -> Path:
+        return self._folder / topic
+
+    def _schema(self) -> Any:
+        from moldau.spark.schema import source_schema
+
+        return source_schema(COLUMNS)
+
+
+def _run(spark: "SparkSession", query: Query, inputs: FileInputs, checkpoint: Path) -> list[Record]:
+    """Let the query do all there is, and give what it wrote."""
+    # The memory sink makes a table of this name.
+    name = f"moldau_test_{os.getpid()}_{id(query)}"
+    frame = compile_query(query, inputs)
+    running = (
+        frame.writeStream.format("memory")
+        .queryName(name)
+        .outputMode(query.output_mode)
+        .option("checkpointLocation", str(checkpoint))
+        .trigger(availableNow=True)
+        .start()
+    )
+    try:
+        running.awaitTermination()
+        return [_record(row.asDict()) for row in spark.table(name).collect()]
+    finally:
+        running.stop()
+        spark.catalog.dropTempView(name)
+
+
+def _record(row: Mapping[str, Any]) -> Record:
+    key, value, moment = row["key"], row["value"], row.get("timestamp")
+    headers = row.get("headers")
+    return Record(
+        None if key is None else bytes(key),
+        None if value is None else bytes(value),
+        FIRST_MOMENT if moment is None else moment.astimezone(UTC),
+        None if headers is None else [each.asDict() for each in headers],
+    )
+
+
+def _encoded(topic: str, rows: Iterable[Row], queries: Sequence[Query]) -> Iterator[Record]:
+    node = _reader_of(topic, queries)
+    for number, row in enumerate(rows):
+        if not isinstance(row, tuple) or len(row) not in (2, 3):
+            raise PipelineError(
+                f"row {number} of {topic} is {row!r}: write (key, value) or (key, value, timestamp)"
+            )
+        moment = row[2] if len(row) == 3 else FIRST_MOMENT + number * _SECOND
+        try:
+            key = _dumped(node.key_serde, row[0])
+            value = _dumped(node.value_serde, row[1])
+        except (TypeError, ValueError, ArithmeticError, AttributeError, struct.error) as error:
+            raise PipelineError(
+                f"row {number} of {topic}, {row!r}, does not fit key {node.key_serde} and value "
+                f"{node.value_serde}: {error}"
+            ) from None
+        yield Record(key, value, _moment(moment))
+
+
+def _reader_of(topic: str, queries: Sequence[Query]) -> Node:
+    nodes = [node for query in queries for node in query.sources]
+    for node in nodes:
+        if node.topic == topic and node.key_serde is not None:
+            return node
+    known = sorted({node.topic for node in nodes if node.topic and node.key_serde is not None})
+    raise PipelineError(f"the app does not read topic {topic}: it reads {', '.join(known)}")
+
+
+def _sink_serdes(query: Query, inputs: FileInputs) -> tuple[Serde, Serde]:
+    """Those that the query writes with: named, or following from the types of its rows."""
+    sink = query.sink
+    known = written_serdes(sink)
+    if known is not None:
+        return known
+    schema = Compilation(inputs, query.output_mode).frame(sink.parents[0]).schema
+    key = sink.key_serde or default_serde(schema["key"].dataType)
+    if isinstance(key, WindowedKey) and key.inner is None:
+        key = WindowedKey(default_serde(schema["key"].dataType), is_session=key.is_session)
+    return key, sink.value_serde or default_serde(schema["value"].dataType)
+
+
+def _dumped(serde: Serde | None, value: Any) -> bytes | None:
+    """What is bytes already is taken as it is: so a test can have records that are broken."""
+    if value is None or isinstance(value, bytes):
+        return value
+    return (serde or STRING).dumps(value)
+
+
+def _loaded(serde: Serde, data: bytes | None) -> Any:
+    return None if data is None else serde.loads(data)
+
+
+def _moment(given: Any) -> datetime:
+    """A datetime (UTC if it names no zone), or milliseconds since 1970."""
+    if isinstance(given, datetime):
+        return given if given.tzinfo is not None else given.replace(tzinfo=UTC)
+    if isinstance(given, int | float):
+        return datetime.fromtimestamp(given / 1000, UTC)
+    raise PipelineError(f"timestamp {given!r}: a datetime or milliseconds are expected")
+
+
+def _table(topic: str, first_offset: int, records: Sequence[Record]) -> Any:
+    """As Arrow, with the columns of ``format("moldau")``."""
+    import pyarrow as pa
+
+    header = pa.struct([("key", pa.string()), ("value", pa.binary())])
+    schema = pa.schema(
+        {
+            "key": pa.binary(),
+            "value": pa.binary(),
+            "topic": pa.string(),
+            "partition": pa.int32(),
+            "offset": pa.int64(),
+            "timestamp": pa.timestamp("us", tz="UTC"),
+            "headers": pa.list_(header),
+        }
+    )
+    rows = [
+        {
+            "key": record.key,
+            "value": record.value,
+            "topic": topic,
+            "partition": 0,
+            "offset": first_offset + index,
+            "timestamp": record.timestamp,
+            "headers": record.headers,
+        }
+        for index, record in enumerate(records)
+    ]
+    return pa.Table.from_pylist(rows, schema=schema)

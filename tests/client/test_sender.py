@@ -1,0 +1,126 @@
+"""Batches that were encoded elsewhere, through the sender."""
+
+import time
+from collections.abc import Callable
+
+from moldau.client.admin import Admin
+from moldau.client.batches import EncodedBatch
+from moldau.client.cluster import Cluster
+from moldau.client.consumer import Consumer
+from moldau.client.producer_identity import ProducerIdentity
+from moldau.client.sender import Sender
+from moldau.errors import ApiError, ErrorCode
+from moldau.ids import TopicPartition
+from moldau.record.header import BATCH_HEADER_SIZE
+from moldau.record.records import BatchBuilder
+
+Outcome = list[ApiError | None]
+
+
+def encoded(target: TopicPartition, values: list[bytes], outcomes: Outcome) -> EncodedBatch:
+    builder = BatchBuilder()
+    for number, value in enumerate(values):
+        builder.append(1000 + number, None, value, [("h", b"x")])
+    return EncodedBatch(
+        target,
+        time.monotonic(),
+        builder.build()[BATCH_HEADER_SIZE:],
+        count=len(values),
+        base_timestamp=1000,
+        max_timestamp=1000 + len(values) - 1,
+        on_done=lambda _, error: outcomes.append(error),
+    )
+
+
+def read(bootstrap: str, target: TopicPartition, count: int) -> list[bytes | None]:
+    found: list[bytes | None] = []
+    with Consumer(bootstrap) as consumer:
+        consumer.assign({target: 0})
+        while len(found) < count:
+            came = consumer.poll(10)
+            assert came, f"only {len(found)} of {count} records came"
+            found += [record.value for record in came]
+        assert not consumer.poll(0), "there are more records than were written"
+    return found
+
+
+def test_batches_arrive_in_order_and_once_however_often_the_connection_breaks(
+    bootstrap: str, new_topic: Callable[[], str]
+) -> None:
+    target = TopicPartition(new_topic(), 0)
+    with Admin(bootstrap) as admin:
+        admin.create_topic(target.topic, 1)
+    outcomes: Outcome = []
+    values = [[b"%d-%d" % (batch, number) for number in range(3)] for batch in range(20)]
+    with Cluster(bootstrap) as cluster:
+        sender = Sender(cluster, ProducerIdentity())
+        for number, each in enumerate(values):
+            sender.add(encoded(target, each, outcomes))
+            sender.send_ready()
+            if number % 7 == 3:
+                cluster.close()
+        sender.flush()
+    assert outcomes == [None] * 20
+    assert read(bootstrap, target, 60) == [value for each in values for value in each]
+
+
+def test_a_batch_that_is_too_large_is_halved_until_it_fits(
+    bootstrap: str, new_topic: Callable[[], str]
+) -> None:
+    target = TopicPartition(new_topic(), 0)
+    with Admin(bootstrap) as admin:
+        admin.create_topic(target.topic, 1, configs={"max.message.bytes": "300"})
+    outcomes: Outcome = []
+    values = [bytes([number]) * 50 for number in range(16)]
+    with Cluster(bootstrap) as cluster:
+        sender = Sender(cluster, ProducerIdentity())
+        sender.add(encoded(target, values, outcomes))
+        sender.flush()
+    assert set(outcomes) == {None}
+    assert read(bootstrap, target, 16) == values
+
+
+def test_one_record_that_is_too_large_fails_with_the_broker_s_reason(
+    bootstrap: str, new_topic: Callable[[], str]
+) -> None:
+    target = TopicPartition(new_topic(), 0)
+    with Admin(bootstrap) as admin:
+        admin.create_topic(target.topic, 1, configs={"max.message.bytes": "300"})
+    outcomes: Outcome = []
+    with Cluster(bootstrap) as cluster:
+        sender = Sender(cluster, ProducerIdentity())
+        sender.add(encoded(target, [b"x" * 500], outcomes))
+        sender.flush()
+        sender.add(encoded(target, [b"small"], outcomes))
+        sender.flush()
+    failed, passed = outcomes
+    assert failed is not None
+    assert failed.code is ErrorCode.MESSAGE_TOO_LARGE
+    assert passed is None
+
+
+def test_halves_share_the_place_in_the_sequence_of_the_whole() -> None:
+    batch = encoded(TopicPartition("t", 0), [b"a", b"b", b"c"], [])
+    batch.base_sequence = 0x7FFFFFFF
+    first, second = batch.halves()
+    assert (first.count, first.base_sequence) == (1, 0x7FFFFFFF)
+    assert (second.count, second.base_sequence) == (2, 0)
+
+
+def test_what_is_abandoned_does_not_disturb_what_comes_after(
+    bootstrap: str, new_topic: Callable[[], str]
+) -> None:
+    target = TopicPartition(new_topic(), 0)
+    with Admin(bootstrap) as admin:
+        admin.create_topic(target.topic, 1)
+    outcomes: Outcome = []
+    with Cluster(bootstrap) as cluster:
+        sender = Sender(cluster, None)
+        sender.add(encoded(target, [b"under way"], outcomes))
+        sender.send_ready()
+        sender.abandon()
+        assert sender.is_idle
+        assert outcomes == []
+        sender.add(encoded(target, [b"next"], outcomes))
+        sender.flush()
+    assert outcomes == [None]

@@ -1,0 +1,36 @@
+"""What the tasks of a transaction tell the driver, and what it makes of it."""
+
+import pytest
+
+from moldau.ids import TopicPartition
+from moldau.spark.errors import PipelineError
+from moldau.spark.transactional_write import Report, check_reports, writer_of
+
+CLEAN = [Report(4, 0, ["t-0", "t-2"], 10, None), Report(4, 0, ["t-1"], 5, None)]
+
+
+def test_clean_reports_pass() -> None:
+    check_reports(CLEAN, [])
+    check_reports(CLEAN, [3])
+    check_reports([], [])
+
+
+@pytest.mark.parametrize(
+    "reports, tried_again, said",
+    [
+        ([*CLEAN, Report(4, 0, [], 0, "broker down")], [], "broker down"),
+        ([*CLEAN, Report(4, 0, ["t-2"], 5, None)], [], "two tasks have written to t-2"),
+        ([*CLEAN, Report(4, 1, ["t-3"], 5, None)], [], "a task was run again"),
+        (CLEAN, [4], "a task was run again"),
+    ],
+)
+def test_what_is_not_clean_ends_the_transaction(
+    reports: list[Report], tried_again: list[int], said: str
+) -> None:
+    with pytest.raises(PipelineError, match=said):
+        check_reports(reports, tried_again)
+
+
+def test_the_partitions_of_a_topic_are_shared_out_evenly() -> None:
+    shares = [writer_of(TopicPartition("orders", number), 3) for number in range(6)]
+    assert sorted(shares) == [0, 0, 1, 1, 2, 2]
