@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 DRIVER = Path(__file__).with_name("exactly_once_driver.py")
-KILLS = int(os.environ.get("EXACTLY_ONCE_KILLS", "50"))
+KILLS = int(os.environ.get("EXACTLY_ONCE_KILLS", "12"))
 # One in so many takes the driver and its JVM, which are slow to start again.
 DRIVER_KILLS = 7
 PATIENCE_S = 90
