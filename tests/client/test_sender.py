@@ -64,6 +64,24 @@ def test_batches_arrive_in_order_and_once_however_often_the_connection_breaks(
     assert read(bootstrap, target, 60) == [value for each in values for value in each]
 
 
+def test_the_first_batch_of_a_partition_is_there_before_the_second_leaves(
+    bootstrap: str, new_topic: Callable[[], str]
+) -> None:
+    target = TopicPartition(new_topic(), 0)
+    with Admin(bootstrap) as admin:
+        admin.create_topic(target.topic, 1)
+    outcomes: Outcome = []
+    with Cluster(bootstrap) as cluster:
+        sender = Sender(cluster, ProducerIdentity())
+        for value in (b"first", b"second", b"third"):
+            sender.add(encoded(target, [value], outcomes))
+        sender.send_ready()
+        # The others are under way together, and nobody has waited for them.
+        assert outcomes == [None]
+        sender.flush()
+    assert outcomes == [None, None, None]
+
+
 def test_a_batch_that_is_too_large_is_halved_until_it_fits(
     bootstrap: str, new_topic: Callable[[], str]
 ) -> None:

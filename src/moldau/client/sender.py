@@ -3,7 +3,9 @@
 Batches wait here until they leave: the first of every partition goes into the next request to
 its leader, and up to five requests are under way at a time. The sender is idempotent if it was
 given an identity: every batch carries a sequence number, so a retry of a batch that did arrive is
-not written twice, and later batches cannot overtake one that is tried again.
+not written twice, and later batches cannot overtake one that is tried again. A broker that has
+never heard of the producer takes any number for the first, so the first batch of a partition
+travels alone.
 
 Within a transaction the identity is the transaction's. What would otherwise be mended by a new
 producer id cannot be mended there: the batch fails, and with it the transaction.
@@ -73,6 +75,8 @@ class Sender:
         self._delivery_timeout_s = delivery_timeout_s
         self._ready: dict[TopicPartition, deque[OutgoingBatch]] = {}
         self._in_flight: deque[_InFlight] = deque()
+        # Partitions whose first batch is under way.
+        self._opening: set[TopicPartition] = set()
 
     @property
     def is_idle(self) -> bool:
@@ -88,7 +92,10 @@ class Sender:
             self._fail_expired()
             groups = self._by_leader()
             if not groups:
-                return
+                # Everything that is ready stands behind the first batch of its partition.
+                if not self._in_flight:
+                    return
+                self._take_answer()
             for leader, batches in groups.items():
                 while len(self._in_flight) >= self._max_in_flight:
                     self._take_answer()
@@ -108,6 +115,7 @@ class Sender:
         for request in self._in_flight:
             request.connection.close()
         self._in_flight.clear()
+        self._opening.clear()
         self._ready.clear()
 
     def _by_leader(self) -> dict[int, list[OutgoingBatch]]:
@@ -115,6 +123,8 @@ class Sender:
         groups: dict[int, list[OutgoingBatch]] = {}
         sizes: dict[int, int] = {}
         for target, queue in list(self._ready.items()):
+            if target in self._opening:
+                continue
             try:
                 leader = self.cluster.retrying(
                     lambda target=target: self.cluster.leader_of(target),  # type: ignore[misc]
@@ -154,6 +164,7 @@ class Sender:
                 batch.succeed(-1, -1)
         else:
             self._in_flight.append(_InFlight(connection, batches))
+            self._opening.update(each.partition for each in batches if each.base_sequence == 0)
 
     def _newest_version(self) -> int:
         return _LAST_WITH_EXPLICIT_TRANSACTIONS if self._identity.is_transactional else NEWEST
@@ -207,6 +218,7 @@ class Sender:
 
     def _answer(self, request: _InFlight) -> list[tuple[OutgoingBatch, ApiError]]:
         """Finish what succeeded; the rest is returned with its error."""
+        self._opening.difference_update(batch.partition for batch in request.batches)
         try:
             response = request.connection.receive(ProduceResponse)
         except ConnectionFailed as failure:
