@@ -55,7 +55,11 @@ def spark_rows() -> list[SparkRow]:
             rows.append(_throughput_row(what, how, size, ratio))
     latency = [("p50_ms", "at most", 1.3)]
     rows.append(
-        SparkRow("Spark, small micro-batches, topic to topic", SparkBench.round_trips, latency)
+        SparkRow(
+            "Spark, small micro-batches, topic to topic, by format moldau and format kafka",
+            SparkBench.round_trips,
+            latency,
+        )
     )
     delivery = [("krec_s", "at least", 0.75)]
     name = "Spark, topic to topic, 100 B records, exactly once to at least once"
@@ -69,7 +73,8 @@ def _throughput_row(
     def measure(bench: "SparkBench", side: str) -> Figures:
         return how(bench, side, SIZES[size])
 
-    return SparkRow(f"Spark, {what}, {size} records", measure, [("krec_s", "at least", ratio)])
+    name = f"Spark, {what}, {size} records, by format moldau and format kafka"
+    return SparkRow(name, measure, [("krec_s", "at least", ratio)])
 
 
 class SparkBench:
