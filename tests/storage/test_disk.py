@@ -10,14 +10,7 @@ import pytest
 
 from moldau.storage.directory_lock import DirectoryInUse
 from moldau.storage.disk import Buffer, RealDisk, RealFile
-
-
-def open_descriptors(folder: Path) -> int:
-    links = (f"/proc/self/fd/{fd}" for fd in os.listdir("/proc/self/fd"))
-    return sum(
-        os.path.exists(link) and os.readlink(link).startswith(f"{folder}/") for link in links
-    )
-
+from tests.storage.descriptors import open_descriptors
 
 needs_proc = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="no /proc here")
 
