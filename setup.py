@@ -84,9 +84,10 @@ COMPILED = (
     "moldau.record.produced",
     "moldau.record.records",
     "moldau.record.validator",
-    "moldau.record.walk",
     "moldau.storage.batch_scan",
+    "moldau.storage.checked_bytes",
     "moldau.storage.index_file",
+    "moldau.storage.leader_append",
     "moldau.storage.leader_epochs",
     "moldau.storage.log_flusher",
     "moldau.storage.log_reader",
@@ -113,6 +114,7 @@ KERNEL = (
     "moldau.record.retention_filter",
     "moldau.record.run_filter",
     "moldau.record.scatter",
+    "moldau.record.walk",
 )
 # The kernel checks what it reads and writes itself, and the types of its annotations are
 # Python's.

@@ -16,8 +16,8 @@ from moldau.record.records import (
     decode_records,
     encode_record,
     encode_varint,
+    read_varint,
 )
-from moldau.record.walk import read_varint
 
 fields = st.none() | st.binary(max_size=40)
 timestamps = st.just(-1) | st.integers(0, 2**61)

@@ -62,6 +62,33 @@ def test_a_walk_through_a_moving_window_learns_the_same(records: list[Any], widt
         assert getattr(facts, name) == getattr(whole, name)
 
 
+@given(contents, st.binary(max_size=9), st.binary(max_size=9))
+def test_a_walk_through_a_view_learns_the_same(
+    records: list[Any], before: bytes, after: bytes
+) -> None:
+    payload = payload_of(records)
+    whole, end = walk(payload, records[0][0], len(records))
+    facts = RecordFacts(records[0][0], len(records))
+    view = memoryview(before + payload + after)[len(before) : len(before) + len(payload)]
+    assert walk_records(view, 0, len(view), facts) == end
+    for name in ("passed", "min_timestamp", "max_timestamp", "has_null_key"):
+        assert getattr(facts, name) == getattr(whole, name)
+
+
+@pytest.mark.parametrize("where", [(-1, 3), (0, 11)])
+def test_a_walk_does_not_leave_its_bytes(where: tuple[int, int]) -> None:
+    payload = payload_of([(0, b"a", b"b", [])])
+    assert len(payload) < 11
+    with pytest.raises(ValueError, match="is not within"):
+        walk_records(payload, *where, RecordFacts(0, 1))
+
+
+def test_a_timestamp_that_could_overflow_is_refused() -> None:
+    payload = encode_record(0, 2**62, b"k", b"v", [])
+    with pytest.raises(CorruptBatch, match=r"record 0 is damaged .*: the timestamp"):
+        walk(payload, 0, 1)
+
+
 def test_a_walk_passes_no_more_records_than_expected() -> None:
     payload = payload_of([(0, b"a", b"b", [])] * 3)
     facts, end = walk(payload, 0, 2)

@@ -33,5 +33,3 @@ cdef bint _goes_on(const u8* data, i64 at, i64 size, i64 last_offset) noexcept n
 
 @cython.locals(number=i64, i=i64)
 cdef i64 _number(const u8* data, i64 at, i64 size) noexcept nogil
-
-cdef i64 _checksum(const u8* data, i64 start, i64 end) noexcept nogil

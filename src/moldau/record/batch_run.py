@@ -23,26 +23,37 @@ Rules this module keeps:
 from typing import Final
 
 from moldau.record import interpreted as cython
-from moldau.record.checksum import crc32c
-from moldau.record.columns import Columns, index_batches
+from moldau.record.columns import SMALLEST_RECORD, Columns, index_batches
+from moldau.record.header import (
+    ATTRIBUTES_POSITION,
+    BATCH_HEADER_SIZE,
+    COMPRESSION_MASK,
+    CONTROL_FLAG,
+    DELETE_HORIZON_FLAG,
+    LENGTH_OVERHEAD,
+    MAGIC,
+    TRANSACTIONAL_FLAG,
+)
 
 if False:  # Never run: it tells the compiler whose words ``cython.…`` are.
     import cython  # type: ignore
+if not cython.compiled:  # Else it is in line, from ``crc32c.pxd``.
+    from moldau.record.checksum import crc32c_of
 
 _NEVER: Final = (1 << 63) - 1
 # The delete horizon of a batch that has none.
 NEVER: Final = _NEVER
 
-# Where a header has what is drawn in ``header``.
-_HEADER_SIZE: Final = 61
-_LENGTH_OVERHEAD: Final = 12
-_MAGIC: Final = 2
-_CHECKED_FROM: Final = 21
+# Where a header has what is drawn in ``header``; under names of our own, they have types in C.
+_HEADER_SIZE: Final = BATCH_HEADER_SIZE
+_LENGTH_OVERHEAD: Final = LENGTH_OVERHEAD
+_MAGIC: Final = MAGIC
+_CHECKED_FROM: Final = ATTRIBUTES_POSITION
 _UNSIGNED: Final = 0xFFFFFFFF
-# In the second byte of the attributes: a codec, a transaction, a control batch.
-_NOT_PLAIN: Final = 0x37
-_DELETE_HORIZON: Final = 0x40
-_SMALLEST_RECORD: Final = 7
+# In the second byte of the attributes.
+_NOT_PLAIN: Final = COMPRESSION_MASK | TRANSACTIONAL_FLAG | CONTROL_FLAG
+_DELETE_HORIZON: Final = DELETE_HORIZON_FLAG
+_SMALLEST_RECORD: Final = SMALLEST_RECORD
 _LARGEST_BASE_OFFSET: Final = (1 << 63) - (1 << 31) - 1
 _COLUMNS: Final = 8
 
@@ -163,7 +174,7 @@ def _fill(data: bytes, at: int, size: int, next_offset: int, cells: memoryview, 
             break
         if base_offset > next_offset and not _goes_on(data, end, size, last_offset):
             break
-        if _checksum(data, at + _CHECKED_FROM, end) != _number(data, at + 17, 4) & _UNSIGNED:
+        if crc32c_of(data, at + _CHECKED_FROM, end) != _number(data, at + 17, 4) & _UNSIGNED:
             break
         attributes = _number(data, at + 21, 2)
         base_timestamp = _number(data, at + 27, 8)
@@ -197,13 +208,3 @@ def _number(data: bytes, at: int, size: int) -> int:
     for i in range(at + 1, at + size):
         number = number * 0x100 + data[i]
     return number
-
-
-def _checksum(data: bytes, start: int, end: int) -> int:
-    if cython.compiled:
-        return crc32c_of(data, start, end)  # type: ignore  # noqa: F821
-    return _plain_checksum(data, start, end)
-
-
-def _plain_checksum(data: bytes, start: int, end: int) -> int:
-    return crc32c(memoryview(data)[start:end])

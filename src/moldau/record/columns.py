@@ -1,9 +1,9 @@
 """Where everything lies in the records of a batch: one pass, nine columns of 64-bit numbers.
 
 A record is a length and then, within that length: attributes, a timestamp delta, an offset
-delta, a key, a value and headers, all sizes as zig-zag varints. This is the one place of the
-record kernel that reads them. Whoever works on single records (the cleaner, a consumer that
-wants columns) indexes the batch first and then goes over columns, which need no checks.
+delta, a key, a value and headers, all sizes as zig-zag varints. Whoever works on single records
+(the cleaner, a consumer that wants columns) indexes the batch first and then goes over columns,
+which need no checks.
 
 This module is compiled with Cython where that is at hand (``columns.pxd`` has the types); it
 then takes about as long as reading the memory does, and other threads run meanwhile.
@@ -19,21 +19,18 @@ Rules this module keeps:
 from typing import Final
 
 from moldau.record import interpreted as cython
+from moldau.record.checked import describe_fault
+from moldau.record.header import BATCH_HEADER_SIZE
 
 if False:  # Never run: it tells the compiler whose words ``cython.…`` are.
     import cython  # type: ignore
+if not cython.compiled:  # Else they are in line, from ``checked.pxd``.
+    from moldau.record.checked import fault, read_checked, skip_checked, skip_headers
 
 # Each field of an empty record takes a byte: its length, attributes, two deltas, three sizes.
 SMALLEST_RECORD: Final = 7
 _COLUMNS: Final = 9
-_BATCH_HEADER_SIZE: Final = 61
-_REASONS: Final = (
-    "the data ends within a number",
-    "a number has more than 64 bits",
-    "a length or count goes beyond what is there",
-    "the record does not fill its length",
-    "the offset delta is not one of 31 bits",
-)
+_BATCH_HEADER_SIZE: Final = BATCH_HEADER_SIZE
 
 
 class Columns:
@@ -88,8 +85,7 @@ def index_records(records: bytes, count: int) -> Columns:
     with cython.nogil:
         passed, at = _index(data, 0, size, 0, count, 0, cells, count)
     if at < 0:
-        where, why = divmod(-1 - at, 8)
-        raise ValueError(f"record {passed} is damaged at position {where}: {_REASONS[why]}")
+        raise ValueError(f"record {passed} is {describe_fault(at)}")
     if at != size:
         raise ValueError(f"{size - at} bytes are left after {count} records, at position {at}")
     return Columns(records, whole.toreadonly(), count, count)
@@ -124,14 +120,6 @@ def index_batches(
     return Columns(chunk, whole.toreadonly(), first_row[passed], rows), passed
 
 
-# A position below zero is a fault. It says where and why, and every function hands it on, so
-# that one look at the end of a record is enough.
-
-
-def _fault(position: int, why: int) -> int:
-    return -1 - (position * 8 + why)
-
-
 def _index(
     data: bytes,
     at: int,
@@ -159,85 +147,34 @@ def _index(
     for i in range(count):
         cells[positions + i] = at
         start = at
-        length, at = _read_varint(data, at, size)
+        length, at = read_checked(data, at, size)
         if at < 0:
             return i, at
         if length < 6 or length > size - at:
-            return i, _fault(start, 2)
+            return i, fault(start, 2)
         end = at + length
         # The first byte is for attributes, of which there are none yet.
-        cells[timestamps + i], at = _read_varint(data, at + 1, end)
-        delta, at = _read_varint(data, at, end)
-        length, at = _read_varint(data, at, end)
+        cells[timestamps + i], at = read_checked(data, at + 1, end)
+        delta, at = read_checked(data, at, end)
+        length, at = read_checked(data, at, end)
         cells[keys + i] = at
         cells[key_sizes + i] = length if length >= 0 else -1
-        at = _skip(at, length, end)
-        length, at = _read_varint(data, at, end)
+        at = skip_checked(at, length, end)
+        length, at = read_checked(data, at, end)
         cells[values + i] = at
         cells[value_sizes + i] = length if length >= 0 else -1
-        at = _skip(at, length, end)
-        length, at = _read_varint(data, at, end)
+        at = skip_checked(at, length, end)
+        length, at = read_checked(data, at, end)
         cells[headers + i] = at
         cells[header_counts + i] = length
         if length != 0:
-            at = _skip_headers(data, at, length, end)
+            at = skip_headers(data, at, length, end)
         if at < 0:
             return i, at
         if at != end:
-            return i, _fault(at, 3)
+            return i, fault(at, 3)
         if delta < 0 or delta > 0x7FFFFFFF:
-            return i, _fault(start, 4)
+            return i, fault(start, 4)
         cells[deltas + i] = base_delta + delta
     cells[positions + count] = at
     return count, at
-
-
-def _read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
-    """A zig-zag varint that ends before ``end``, and the position after it."""
-    if at < 0:
-        return 0, at
-    start = at
-    raw = 0
-    shift = 0
-    while at < end:
-        byte = data[at]
-        at += 1
-        raw |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            if shift == 63 and byte > 1:
-                break
-            return (raw >> 1) ^ -(raw & 1), at
-        if shift == 63:
-            break
-        shift += 7
-    else:
-        return 0, _fault(start, 0)
-    return 0, _fault(start, 1)
-
-
-def _skip(at: int, length: int, end: int) -> int:
-    """The position after a field of ``length`` bytes, or after none if it is null."""
-    if at < 0 or length <= 0:
-        return at
-    if length > end - at:
-        return _fault(at, 2)
-    return at + length
-
-
-def _skip_headers(data: bytes, at: int, count: int, end: int) -> int:
-    """The position after ``count`` pairs of a key, which must be there, and a value."""
-    if at < 0:
-        return at
-    if count < 0 or count > end - at:
-        return _fault(at, 2)
-    for _ in range(count):
-        start = at
-        length, at = _read_varint(data, at, end)
-        if at >= 0 and length < 0:
-            return _fault(start, 2)
-        at = _skip(at, length, end)
-        length, at = _read_varint(data, at, end)
-        at = _skip(at, length, end)
-        if at < 0:
-            return at
-    return at

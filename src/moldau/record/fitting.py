@@ -37,9 +37,6 @@ SMALLEST_RECORD: Final = 7
 
 _UNCOMPRESSED: Final = int(Codec.NONE)
 
-# Uncompressed records are walked through copies of this size, which stay in the cache.
-_WINDOW: Final = 64 * 1024
-
 
 class RecordErrors(ApiError):  # noqa: N818  # several of them, in one
     """A batch refused because of single records; the response names each by its index."""
@@ -114,7 +111,7 @@ class Fitting:
         if must_renumber or self.target != self.source:
             kept = TRANSACTIONAL_FLAG | CONTROL_FLAG
             rest: bytes | memoryview = compress(
-                self.target, self.records, _level(self.target, self.config)
+                self.target, self.records, compression_level(self.target, self.config)
             )
         elif (
             max_timestamp != header.max_timestamp
@@ -168,11 +165,9 @@ class Fitting:
         header = self.header
         try:
             facts = RecordFacts(header.base_timestamp, header.record_count)
-            if header.compression == Codec.NONE:
-                position = _walk_windows(self.records, facts)
-            else:
+            if header.compression != Codec.NONE:
                 self.records = decompress(header.compression, self.records)
-                position = walk_records(self.records, 0, len(self.records), facts)
+            position = walk_records(self.records, 0, len(self.records), facts)
         except CorruptBatch as error:
             raise invalid_record(str(error)) from error
         if facts.passed != header.record_count or position != len(self.records):
@@ -253,36 +248,8 @@ def claims_too_many(header: BatchHeader) -> bool:
     return header.record_count > size
 
 
-def walk_batch(batch: bytes | memoryview, facts: RecordFacts) -> int:
-    """Walk the records of an uncompressed batch; returns how many bytes of them were passed."""
-    if isinstance(batch, bytes):
-        return int(walk_records(batch, BATCH_HEADER_SIZE, len(batch), facts)) - BATCH_HEADER_SIZE
-    return _walk_windows(batch[BATCH_HEADER_SIZE:], facts)
-
-
-def _walk_windows(payload: bytes | memoryview, facts: RecordFacts) -> int:
-    """Walk records that lie in a view; compiled code wants ``bytes``.
-
-    A copy of everything would push as much out of the cache as it brings in, so a window of it is
-    copied at a time; a record longer than the window gets a larger one.
-    """
-    position = 0
-    size = len(payload)
-    width = _WINDOW
-    while position < size:
-        window = bytes(payload[position : position + width])
-        passed = walk_records(window, 0, len(window), facts)
-        if passed == 0:
-            if facts.passed == facts.expected or position + width >= size:
-                return position
-            width *= 4
-            continue
-        position += int(passed)
-        width = _WINDOW
-    return position
-
-
-def _level(codec: int, config: "LogConfig") -> int | None:
+def compression_level(codec: int, config: "LogConfig") -> int | None:
+    """What the topic says for this codec; None for one that has no levels."""
     if codec == Codec.GZIP:
         return config.compression_gzip_level
     if codec == Codec.LZ4:

@@ -19,6 +19,8 @@ from moldau.record.columns import Columns
 
 if False:  # Never run: it tells the compiler whose words ``cython.…`` are.
     import cython  # type: ignore
+if not cython.compiled:  # Else they are in line, from ``primitives.pxd``.
+    from moldau.record.primitives import copy, read_varint
 
 # Ends are 32-bit numbers.
 MAX_GATHERED_BYTES: Final = 0x7FFFFFFF
@@ -124,19 +126,10 @@ def _copy_fields(
                 if length > capacity - at:
                     nulls = -1
                     break
-                at = _copy(target, at, source, position[i], length)
+                at = copy(target, at, source, position[i], position[i] + length)
                 bits[(row + i) >> 3] |= 1 << ((row + i) & 7)
             ends[row + i + 1] = at
     return nulls
-
-
-def _copy(target: bytearray, to: int, source: bytes, start: int, length: int) -> int:
-    """Copy ``length`` bytes of ``source`` from ``start``; the position after them in ``target``."""
-    if cython.compiled:
-        memcpy(target + to, source + start, length)  # type: ignore  # noqa: F821
-    else:
-        target[to : to + length] = source[start : start + length]
-    return to + length
 
 
 def _index_headers(
@@ -154,27 +147,14 @@ def _index_headers(
         for i in range(count):
             at = position[i]
             for _ in range(counts[i]):
-                length, at = _read_size(source, at)
+                length, at = read_varint(source, at)
                 cells[row] = at
                 cells[total + row] = length
                 at += length
-                length, at = _read_size(source, at)
+                length, at = read_varint(source, at)
                 cells[2 * total + row] = at
                 cells[3 * total + row] = length if length >= 0 else -1
                 if length > 0:
                     at += length
                 row += 1
     return row
-
-
-def _read_size(data: bytes, at: int) -> tuple[int, int]:
-    """A zig-zag varint which is known to end, and the position after it."""
-    raw = 0
-    shift = 0
-    byte = 0x80
-    while byte >= 0x80:
-        byte = data[at]
-        at += 1
-        raw |= (byte & 0x7F) << shift
-        shift += 7
-    return (raw >> 1) ^ -(raw & 1), at

@@ -1,7 +1,7 @@
 # The types in C of the names in rebase.py.
 cimport cython
-from libc.string cimport memcpy
-from moldau.record.c_types cimport i64, u8, u64
+from moldau.record.c_types cimport i64, u8
+from moldau.record.primitives cimport after_varint, copy, varint_size, write_varint
 
 cdef i64 _LIMIT
 
@@ -9,13 +9,3 @@ cdef i64 _LIMIT
                rest=i64, end=i64, length=i64)
 cdef i64 _rebase(bytes records, const i64[::1] timestamp_delta, const i64[::1] position,
                  i64 count, i64 shift, bytearray rebased) except? -1
-
-cdef i64 _after_varint(const u8* data, i64 at) noexcept nogil
-
-@cython.locals(raw=u64, size=i64)
-cdef i64 _varint_size(i64 value) noexcept nogil
-
-@cython.locals(raw=u64)
-cdef i64 _write_varint(u8* data, i64 at, i64 value) noexcept nogil
-
-cdef i64 _copy(u8* target, i64 to, const u8* source, i64 start, i64 end) noexcept nogil

@@ -15,6 +15,8 @@ from moldau.record.columns import index_records
 
 if False:  # Never run: it tells the compiler whose words ``cython.…`` are.
     import cython  # type: ignore
+if not cython.compiled:  # Else they are in line, from ``primitives.pxd``.
+    from moldau.record.primitives import after_varint, copy, varint_size, write_varint
 
 # A delta and its shift stay below this, so that their sum stays within 64 bits.
 _LIMIT: Final = 1 << 62
@@ -60,49 +62,13 @@ def _rebase(
             if delta < -_LIMIT or delta >= _LIMIT:
                 to = -1 - i
                 break
-            start = _after_varint(source, position[i])
-            rest = _after_varint(source, start + 1)
+            start = after_varint(source, position[i])
+            rest = after_varint(source, start + 1)
             end = position[i + 1]
             delta += shift
-            length = 1 + _varint_size(delta) + end - rest
-            to = _write_varint(target, to, length)
+            length = 1 + varint_size(delta) + end - rest
+            to = write_varint(target, to, length)
             target[to] = source[start]
-            to = _write_varint(target, to + 1, delta)
-            to = _copy(target, to, source, rest, end)
+            to = write_varint(target, to + 1, delta)
+            to = copy(target, to, source, rest, end)
     return to
-
-
-def _after_varint(data: bytes, at: int) -> int:
-    """The position after a varint which is known to end."""
-    while data[at] >= 0x80:
-        at += 1
-    return at + 1
-
-
-def _varint_size(value: int) -> int:
-    raw = value * 2 if value >= 0 else -2 * value - 1
-    size = 1
-    while raw >= 0x80:
-        raw >>= 7
-        size += 1
-    return size
-
-
-def _write_varint(data: bytearray, at: int, value: int) -> int:
-    """Write ``value`` in zig-zag form; the position after it."""
-    raw = value * 2 if value >= 0 else -2 * value - 1
-    while raw >= 0x80:
-        data[at] = raw & 0x7F | 0x80
-        raw >>= 7
-        at += 1
-    data[at] = raw
-    return at + 1
-
-
-def _copy(target: bytearray, to: int, source: bytes, start: int, end: int) -> int:
-    """Copy ``source`` from ``start`` to ``end``; the position after it in ``target``."""
-    if cython.compiled:
-        memcpy(target + to, source + start, end - start)  # type: ignore  # noqa: F821
-    else:
-        target[to : to + end - start] = source[start:end]
-    return to + end - start

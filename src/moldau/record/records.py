@@ -32,7 +32,7 @@ from moldau.record.header import (
     seal,
 )
 from moldau.record.produced import ProducedBatch
-from moldau.record.walk import TIMESTAMP_LIMIT, read_varint
+from moldau.record.walk import TIMESTAMP_LIMIT
 
 Headers = tuple[tuple[str, bytes | None], ...]
 
@@ -106,6 +106,32 @@ def decode_payload(payload: bytes, header: BatchHeader) -> list[Record]:
     if position != len(payload):
         raise CorruptBatch(f"{len(payload) - position} bytes are left after {count} records")
     return records
+
+
+def read_varint(data: bytes, position: i64) -> tuple[i64, i64]:
+    """A zig-zag varint of at most nine bytes, and the position after it.
+
+    Nine bytes reach to 2^62 either way, farther than any field of a record may go.
+
+    Raises:
+        IndexError: the data ends within it.
+        CorruptBatch: it does not end within nine bytes.
+    """
+    raw: i64 = data[position]
+    position += 1
+    if raw >= 0x80:
+        byte: i64 = data[position]
+        position += 1
+        raw = raw & 0x7F | (byte & 0x7F) << 7
+        shift: i64 = 14
+        while byte >= 0x80:
+            if shift == 63:
+                raise CorruptBatch(f"varint before position {position} is out of range")
+            byte = data[position]
+            position += 1
+            raw |= (byte & 0x7F) << shift
+            shift += 7
+    return (raw >> 1) ^ -(raw & 1), position
 
 
 def _decode_record(

@@ -1,6 +1,7 @@
 # The types in C of the names in retention_filter.py.
 cimport cython
 from moldau.record.c_types cimport i64, u8
+from moldau.record.primitives cimport copy
 
 @cython.locals(offset_delta="const i64[::1]", timestamp_delta="const i64[::1]",
                key_size="const i64[::1]", value_size="const i64[::1]", position="const i64[::1]",
@@ -11,5 +12,5 @@ cdef _select(columns, const i64[::1] found, i64 base_offset, i64 latest_offset,
              const i64[::1] first_row, const i64[::1] end, const i64[::1] delete_horizon,
              i64 now_ms, i64 count, i64[::1] cells, i64[::1] runs)
 
-@cython.locals(source="const u8[::1]", target=u8[::1], at=i64, i=i64, length=i64)
+@cython.locals(source="const u8*", target="u8*", at=i64, i=i64)
 cdef bytes _gather(bytes records, const i64[::1] runs, i64 run_count, i64 size)

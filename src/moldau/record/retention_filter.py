@@ -22,6 +22,8 @@ from moldau.record.offset_map import OffsetMap, check_base_offset
 
 if False:  # Never run: it tells the compiler whose words ``cython.…`` are.
     import cython  # type: ignore
+if not cython.compiled:  # Else it is in line, from ``primitives.pxd``.
+    from moldau.record.primitives import copy
 
 
 # A column of 64-bit numbers.
@@ -213,12 +215,10 @@ def _select(
 def _gather(records: bytes, runs: memoryview, run_count: int, size: int) -> bytes:
     """The bytes of the runs, one after the other, ``size`` altogether."""
     gathered = bytearray(size)
-    source = memoryview(records)
-    target = memoryview(gathered)
+    source = records
+    target = gathered
     at = 0
     with cython.nogil:
         for i in range(run_count):
-            length = runs[2 * i + 1] - runs[2 * i]
-            target[at : at + length] = source[runs[2 * i] : runs[2 * i + 1]]
-            at += length
+            at = copy(target, at, source, runs[2 * i], runs[2 * i + 1])
     return bytes(gathered)

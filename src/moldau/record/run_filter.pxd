@@ -1,8 +1,8 @@
 # The types in C of the names in run_filter.py.
 cimport cython
-from libc.string cimport memcpy
 from moldau.record.c_types cimport i64, u8
 from moldau.record.crc32c cimport crc32c_of
+from moldau.record.primitives cimport copy
 
 cdef i64 _NEVER
 cdef i64 _HEADER_SIZE
@@ -35,7 +35,3 @@ cdef void _seal(u8* data, i64 begin, i64 end, i64 max_timestamp, i64 count) noex
 
 @cython.locals(i=i64)
 cdef void _put_number(u8* data, i64 at, i64 size, i64 number) noexcept nogil
-
-cdef i64 _copy(u8* target, i64 to, const u8* source, i64 start, i64 end) noexcept nogil
-
-cdef i64 _checksum(const u8* data, i64 start, i64 end) noexcept nogil

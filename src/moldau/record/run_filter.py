@@ -26,18 +26,27 @@ from typing import Final
 
 from moldau.record import interpreted as cython
 from moldau.record.batch_run import NEVER, BatchRun
-from moldau.record.checksum import crc32c
+from moldau.record.header import (
+    ATTRIBUTES_POSITION,
+    BATCH_HEADER_SIZE,
+    LENGTH_OVERHEAD,
+    LOG_APPEND_TIME_FLAG,
+)
 from moldau.record.offset_map import OffsetMap
 from moldau.record.retention_filter import Selected, select_records
 
 if False:  # Never run: it tells the compiler whose words ``cython.…`` are.
     import cython  # type: ignore
+if not cython.compiled:  # Else they are in line, from ``.pxd`` files.
+    from moldau.record.checksum import crc32c_of
+    from moldau.record.primitives import copy
 
+# Under names of our own, they have types in C.
 _NEVER: Final = NEVER
-_HEADER_SIZE: Final = 61
-_LENGTH_OVERHEAD: Final = 12
-_CHECKED_FROM: Final = 21
-_LOG_APPEND_TIME: Final = 0x08
+_HEADER_SIZE: Final = BATCH_HEADER_SIZE
+_LENGTH_OVERHEAD: Final = LENGTH_OVERHEAD
+_CHECKED_FROM: Final = ATTRIBUTES_POSITION
+_LOG_APPEND_TIME: Final = LOG_APPEND_TIME_FLAG
 # Two numbers below this have a sum within 64 bits.
 _LIMIT: Final = 1 << 62
 _COLUMNS: Final = 4
@@ -185,11 +194,11 @@ def _write(
                 begin = at
                 timestamp = max_timestamp[i]
                 if kept[i] == first_row[i + 1] - first_row[i]:
-                    at = _copy(target, at, source, position[i], position[i + 1])
+                    at = copy(target, at, source, position[i], position[i + 1])
                 else:
-                    at = _copy(target, at, source, position[i], position[i] + _HEADER_SIZE)
+                    at = copy(target, at, source, position[i], position[i] + _HEADER_SIZE)
                     for j in range(next_run, run_end[i]):
-                        at = _copy(target, at, source, runs[2 * j], runs[2 * j + 1])
+                        at = copy(target, at, source, runs[2 * j], runs[2 * j + 1])
                     if attributes[i] & _LOG_APPEND_TIME == 0:
                         timestamp = base_timestamp[i] + max_timestamp_delta[i]
                     _seal(target, begin, at, timestamp, kept[i])
@@ -209,7 +218,7 @@ def _seal(data: bytearray, begin: int, end: int, max_timestamp: int, count: int)
     _put_number(data, begin + 8, 4, end - begin - _LENGTH_OVERHEAD)
     _put_number(data, begin + 35, 8, max_timestamp)
     _put_number(data, begin + 57, 4, count)
-    _put_number(data, begin + 17, 4, _checksum(data, begin + _CHECKED_FROM, end))
+    _put_number(data, begin + 17, 4, crc32c_of(data, begin + _CHECKED_FROM, end))
 
 
 def _put_number(data: bytearray, at: int, size: int, number: int) -> None:
@@ -217,22 +226,3 @@ def _put_number(data: bytearray, at: int, size: int, number: int) -> None:
     for i in range(size):
         data[at + size - 1 - i] = number & 0xFF
         number >>= 8
-
-
-def _copy(target: bytearray, to: int, source: bytes, start: int, end: int) -> int:
-    """Copy ``source`` from ``start`` to ``end``; the position after it in ``target``."""
-    if cython.compiled:
-        memcpy(target + to, source + start, end - start)  # type: ignore  # noqa: F821
-    else:
-        target[to : to + end - start] = source[start:end]
-    return to + end - start
-
-
-def _checksum(data: bytearray, start: int, end: int) -> int:
-    if cython.compiled:
-        return crc32c_of(data, start, end)  # type: ignore  # noqa: F821
-    return _plain_checksum(data, start, end)
-
-
-def _plain_checksum(data: bytearray, start: int, end: int) -> int:
-    return crc32c(memoryview(data)[start:end])

@@ -1,8 +1,8 @@
 # The types in C of the names in scatter.py. A record is written only after its whole size was
 # found to fit the room: the compiler adds no checks.
 cimport cython
-from libc.string cimport memcpy
-from moldau.record.c_types cimport i64, u8, u64
+from moldau.record.c_types cimport i64, u8
+from moldau.record.primitives cimport copy, varint_size, write_varint
 
 @cython.locals(key_data="const u8*", value_data="const u8*", name_data="const u8*",
                content_data="const u8*", target="u8*", to=i64, at=i64, row=i64, delta=i64,
@@ -19,11 +19,3 @@ cdef (i64, i64) _write_records(
 cdef i64 _field_size(i64 size) noexcept nogil
 
 cdef i64 _write_field(u8* target, i64 to, const u8* source, i64 start, i64 size) noexcept nogil
-
-@cython.locals(raw=u64, size=i64)
-cdef i64 _varint_size(i64 value) noexcept nogil
-
-@cython.locals(raw=u64)
-cdef i64 _write_varint(u8* data, i64 at, i64 value) noexcept nogil
-
-cdef i64 _copy(u8* target, i64 to, const u8* source, i64 start, i64 size) noexcept nogil

@@ -15,6 +15,8 @@ from moldau.record import interpreted as cython
 
 if False:  # Never run: it tells the compiler whose words ``cython.…`` are.
     import cython  # type: ignore
+if not cython.compiled:  # Else they are in line, from ``primitives.pxd``.
+    from moldau.record.primitives import copy, varint_size, write_varint
 
 # The most that a record takes besides its fields: length, attributes, two deltas, three sizes.
 LARGEST_OVERHEAD: Final = 5 + 1 + 10 + 5 + 5 + 5 + 5
@@ -136,22 +138,22 @@ def _write_records(
         while at < last:
             row = order[at]
             delta = timestamp[row] - timestamp[order[first]]
-            length = 1 + _varint_size(delta) + _varint_size(at - first)
+            length = 1 + varint_size(delta) + varint_size(at - first)
             length += _field_size(key_size[row]) + _field_size(value_size[row])
             if has_headers:
                 count = header_count[row]
                 for i in range(header_first[row], header_first[row] + count):
                     length += _field_size(name_size[i]) + _field_size(content_size[i])
-            length += _varint_size(count)
-            if length + _varint_size(length) > capacity - to:
+            length += varint_size(count)
+            if length + varint_size(length) > capacity - to:
                 break
-            to = _write_varint(target, to, length)
+            to = write_varint(target, to, length)
             target[to] = 0
-            to = _write_varint(target, to + 1, delta)
-            to = _write_varint(target, to, at - first)
+            to = write_varint(target, to + 1, delta)
+            to = write_varint(target, to, at - first)
             to = _write_field(target, to, key_data, key_position[row], key_size[row])
             to = _write_field(target, to, value_data, value_position[row], value_size[row])
-            to = _write_varint(target, to, count)
+            to = write_varint(target, to, count)
             if has_headers:
                 for i in range(header_first[row], header_first[row] + count):
                     to = _write_field(target, to, name_data, name_position[i], name_size[i])
@@ -164,38 +166,9 @@ def _write_records(
 
 def _field_size(size: int) -> int:
     """How many bytes a field takes with its size in front; a null is the size -1 alone."""
-    return 1 if size < 0 else _varint_size(size) + size
+    return 1 if size < 0 else varint_size(size) + size
 
 
 def _write_field(target: bytearray, to: int, source: bytes, start: int, size: int) -> int:
-    to = _write_varint(target, to, size)
-    return _copy(target, to, source, start, size) if size > 0 else to
-
-
-def _varint_size(value: int) -> int:
-    raw = value * 2 if value >= 0 else -2 * value - 1
-    size = 1
-    while raw >= 0x80:
-        raw >>= 7
-        size += 1
-    return size
-
-
-def _write_varint(data: bytearray, at: int, value: int) -> int:
-    """Write ``value`` in zig-zag form; the position after it."""
-    raw = value * 2 if value >= 0 else -2 * value - 1
-    while raw >= 0x80:
-        data[at] = raw & 0x7F | 0x80
-        raw >>= 7
-        at += 1
-    data[at] = raw
-    return at + 1
-
-
-def _copy(target: bytearray, to: int, source: bytes, start: int, size: int) -> int:
-    """Copy ``size`` bytes of ``source`` from ``start``; the position after them in ``target``."""
-    if cython.compiled:
-        memcpy(target + to, source + start, size)  # type: ignore  # noqa: F821
-    else:
-        target[to : to + size] = source[start : start + size]
-    return to + size
+    to = write_varint(target, to, size)
+    return copy(target, to, source, start, start + size) if size > 0 else to

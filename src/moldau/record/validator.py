@@ -30,7 +30,6 @@ from moldau.record.fitting import (
     claims_too_many,
     invalid_record,
     too_large,
-    walk_batch,
 )
 from moldau.record.header import (
     BATCH_HEADER_SIZE,
@@ -46,7 +45,7 @@ from moldau.record.header import (
     read_header,
 )
 from moldau.record.produced import ProducedBatch
-from moldau.record.walk import RecordFacts
+from moldau.record.walk import RecordFacts, walk_records
 
 if TYPE_CHECKING:
     from moldau.config.topic import LogConfig
@@ -188,12 +187,12 @@ def _records_agree(batch: bytes | memoryview, header: BatchHeader) -> bool:
     """
     try:
         facts = RecordFacts(header.base_timestamp, header.record_count)
-        size = walk_batch(batch, facts)
+        end = walk_records(batch, BATCH_HEADER_SIZE, len(batch), facts)
     except CorruptBatch:
         return False
     return (
         facts.passed == header.record_count
-        and BATCH_HEADER_SIZE + size == len(batch)
+        and end == len(batch)
         and facts.offsets_are_consecutive
         and facts.max_timestamp == header.max_timestamp
     )

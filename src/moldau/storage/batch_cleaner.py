@@ -28,6 +28,7 @@ from typing import Final, NamedTuple
 from moldau.config.topic import LogConfig
 from moldau.record.batch_run import BatchRun
 from moldau.record.compression import Codec, compress
+from moldau.record.fitting import compression_level
 from moldau.record.header import (
     BATCH_HEADER_SIZE,
     COMPRESSION_MASK,
@@ -195,7 +196,8 @@ class BatchCleaner:
         codec = header.compression
         if codec == Codec.NONE:
             return encode_batch(header, payload)
-        return encode_batch(header, compress(codec, payload, _level(codec, self._config)))
+        level = compression_level(codec, self._config)
+        return encode_batch(header, compress(codec, payload, level))
 
 
 def _copy_of(chunk: bytes, position: int, header: BatchHeader) -> bytes:
@@ -221,13 +223,3 @@ def _copy(
         header.base_sequence,
         count,
     )
-
-
-def _level(codec: int, config: LogConfig) -> int | None:
-    if codec == Codec.GZIP:
-        return config.compression_gzip_level
-    if codec == Codec.LZ4:
-        return config.compression_lz4_level
-    if codec == Codec.ZSTD:
-        return config.compression_zstd_level
-    return None

@@ -18,16 +18,16 @@ Rules this module keeps:
 """
 
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Protocol
 
 from moldau.config.topic import LogConfig
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import NO_UUID, TopicPartition
 from moldau.record.produced import ProducedBatch
-from moldau.record.validator import fit_built, validate_produced
 from moldau.storage.aborted_lookup import aborted_between, aborted_in
 from moldau.storage.checkpoint import LEADER_EPOCH_CHECKPOINT
-from moldau.storage.follower_append import append_replicated, write_batches
+from moldau.storage.follower_append import append_replicated
+from moldau.storage.leader_append import append_produced
 from moldau.storage.leader_epochs import LeaderEpochCache
 from moldau.storage.log_context import LogContext
 from moldau.storage.log_failure import storage_error
@@ -36,8 +36,7 @@ from moldau.storage.log_reader import LogReader
 from moldau.storage.log_results import FetchData, LogAppendInfo, TimestampOffset
 from moldau.storage.log_retention import delete_old_segments, roll_if_overdue
 from moldau.storage.log_truncation import start_anew, truncate
-from moldau.storage.producer_replay import read_marker
-from moldau.storage.producer_state import AppendOrigin, DuplicateBatch, ProducerStateManager
+from moldau.storage.producer_state import AppendOrigin, ProducerStateManager
 from moldau.storage.segment import Segment
 from moldau.storage.segment_list import DeletedFiles, DeletedItem, SegmentList
 from moldau.storage.time_search import (
@@ -47,9 +46,6 @@ from moldau.storage.time_search import (
     offset_of_max_timestamp,
 )
 from moldau.storage.txn_index import AbortedTxn
-
-_CLIENT: Final = AppendOrigin.CLIENT
-_RAFT_LEADER: Final = AppendOrigin.RAFT_LEADER
 
 
 class Abortable(Protocol):
@@ -65,7 +61,6 @@ class PartitionLog:
         "_context",
         "_deleted",
         "_flusher",
-        "_latest_epoch",
         "_reader",
         "cleaner_checkpoint",
         "cleaning",
@@ -73,6 +68,7 @@ class PartitionLog:
         "directory",
         "high_watermark",
         "is_closed",
+        "latest_epoch",
         "leader_epochs",
         "log_end_offset",
         "log_start_offset",
@@ -114,7 +110,7 @@ class PartitionLog:
         self.cleaner_checkpoint = -1
         # While a cleaner is at work here: how to make it stop.
         self.cleaning: Abortable | None = None
-        self._latest_epoch = leader_epochs.latest_epoch
+        self.latest_epoch = leader_epochs.latest_epoch
         self._reader = LogReader(segments)
         self._flusher = LogFlusher(context, directory, segments, leader_epochs, recovery_point)
         self._deleted = DeletedFiles(context.disk)
@@ -133,7 +129,7 @@ class PartitionLog:
         leader_epoch: int,
         now_ms: int,
         *,
-        origin: AppendOrigin = _CLIENT,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
     ) -> LogAppendInfo:
         """Give the batch in ``records`` the next offsets and write it, mostly without a flush.
 
@@ -143,99 +139,7 @@ class PartitionLog:
         """
         if self.is_closed:
             raise self._closed_error()
-        config = self.config
-        if origin is _CLIENT and not isinstance(records, ProducedBatch):
-            batch = validate_produced(records, config, now_ms)
-        else:
-            batch = self._validate_internal(records, now_ms, origin)
-        header = batch.header
-        first_offset = self.log_end_offset
-        last_offset = first_offset + header.last_offset_delta
-        size_bytes = batch.size_bytes
-        max_timestamp = batch.max_timestamp
-        has_producer = header.producer_id >= 0
-        if has_producer:
-            if header.is_control and not isinstance(records, ProducedBatch):
-                return self._append_marker(records, leader_epoch, now_ms, origin)
-            duplicate = self.producers.check(header, origin)
-            if duplicate is not None:
-                return self._appended_before(duplicate)
-        try:
-            if leader_epoch != self._latest_epoch:
-                self.assign_epoch(leader_epoch, first_offset)
-            segment = self.segments.active
-            if segment.should_roll(size_bytes, max_timestamp, last_offset, now_ms, config):
-                segment = self.roll_for(size_bytes, first_offset)
-            segment.append(
-                batch.parts(first_offset, leader_epoch), last_offset, max_timestamp, size_bytes
-            )
-        except OSError as error:
-            raise self.storage_error(error, "appending to") from error
-        # The end offset moves last: whoever sees it must find the bytes there.
-        self.log_end_offset = end_offset = last_offset + 1
-        if has_producer:
-            self.producers.update(header, first_offset, last_offset)
-        else:
-            self.producers.map_end_offset = end_offset
-        if end_offset - self._flusher.recovery_point >= config.flush_messages:
-            self.flush()
-        return LogAppendInfo(
-            first_offset,
-            last_offset,
-            batch.log_append_time,
-            self.log_start_offset,
-            max_timestamp,
-            size_bytes,
-        )
-
-    def _validate_internal(
-        self, records: memoryview | bytes | ProducedBatch, now_ms: int, origin: AppendOrigin
-    ) -> ProducedBatch:
-        if isinstance(records, ProducedBatch):
-            return fit_built(records, self.config, now_ms)
-        return validate_produced(
-            records,
-            self.config,
-            now_ms,
-            from_client=False,
-            ignore_size=origin is _RAFT_LEADER,
-            walk_uncompressed=False,
-        )
-
-    def _appended_before(self, duplicate: DuplicateBatch) -> LogAppendInfo:
-        return LogAppendInfo(
-            duplicate.first_offset,
-            duplicate.last_offset,
-            duplicate.timestamp,
-            self.log_start_offset,
-            duplicate.timestamp,
-            0,
-            True,
-        )
-
-    def _append_marker(
-        self, records: memoryview | bytes, leader_epoch: int, now_ms: int, origin: AppendOrigin
-    ) -> LogAppendInfo:
-        """Append a control batch that ends a transaction."""
-        batch = self._validate_internal(records, now_ms, origin)
-        header = batch.header
-        marker = read_marker(records)
-        if marker is None:
-            raise ApiError(ErrorCode.INVALID_RECORD, "control batch without a transaction marker")
-        self.producers.check_marker(header, marker.coordinator_epoch, origin=origin)
-        first_offset = self.log_end_offset
-        header.base_offset = first_offset
-        header.partition_leader_epoch = leader_epoch
-        data = b"".join(batch.parts(first_offset, leader_epoch))
-        write_batches(self, data, [header])
-        return LogAppendInfo(
-            first_offset,
-            header.last_offset,
-            batch.log_append_time,
-            self.log_start_offset,
-            batch.max_timestamp,
-            len(data),
-        )
+        return append_produced(self, records, leader_epoch, now_ms, origin)
 
     def append_as_follower(
         self, records: memoryview | bytes, leader_epoch: int | None = None
@@ -256,7 +160,7 @@ class PartitionLog:
     def assign_epoch(self, leader_epoch: int, start_offset: int) -> None:
         """The leader of ``leader_epoch`` writes from ``start_offset`` on."""
         self.leader_epochs.assign(leader_epoch, start_offset)
-        self._latest_epoch = self.leader_epochs.latest_epoch
+        self.latest_epoch = self.leader_epochs.latest_epoch
 
     # -- reading --
 
@@ -568,7 +472,7 @@ class PartitionLog:
     def truncate_epochs(self, offset: int) -> None:
         """The log ends at ``offset``: no epoch begins later."""
         self.leader_epochs.truncate_from_end(offset)
-        self._latest_epoch = self.leader_epochs.latest_epoch
+        self.latest_epoch = self.leader_epochs.latest_epoch
 
     def set_end(self, offset: int) -> None:
         """Move the end back. Readers may remember places behind it."""

@@ -16,7 +16,6 @@ Rules this module keeps:
   names the place, never an answer.
 """
 
-import logging
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final
@@ -27,10 +26,9 @@ from moldau.storage.batch_scan import (
     BatchPosition,
     CorruptSegment,
     find_batch,
-    find_valid_batch_after,
     iter_batches,
-    iter_valid_batches,
 )
+from moldau.storage.checked_bytes import CheckedBytes
 from moldau.storage.disk import Disk
 from moldau.storage.offset_index import CorruptIndex, OffsetIndex
 from moldau.storage.time_index import TimeIndex
@@ -47,8 +45,6 @@ MAX_RELATIVE_OFFSET: Final = 0x7FFFFFFF
 
 _UNKNOWN: Final = -2
 
-_log = logging.getLogger(__name__)
-
 
 def segment_path(directory: str, base_offset: int, suffix: str) -> str:
     """The path of one of the files of the segment that begins at ``base_offset``."""
@@ -60,6 +56,7 @@ class Segment:
 
     __slots__ = (
         "_bytes_since_index_entry",
+        "_checked",
         "_disk",
         "_first_timestamp",
         "_index_interval_bytes",
@@ -67,11 +64,7 @@ class Segment:
         "_max_index_bytes",
         "_max_timestamp",
         "_offset_of_max_timestamp",
-        "_reported_position",
         "_trusted_from",
-        "_verified_from",
-        "_verified_offset",
-        "_verified_to",
         "base_offset",
         "created_ms",
         "is_index_full",
@@ -115,11 +108,10 @@ class Segment:
         self._first_timestamp = _UNKNOWN
         self._max_timestamp = _UNKNOWN
         self._offset_of_max_timestamp = base_offset
+        # From here on this process has written, or recovered, the bytes itself.
         self._trusted_from = self.size
-        self._verified_from = 0
-        self._verified_offset = base_offset
-        self._verified_to = 0
-        self._reported_position = -1
+        # What is known of those before; most segments are never asked for them.
+        self._checked: CheckedBytes | None = None
         self._is_new = create
         if create:
             self._max_timestamp = -1
@@ -262,41 +254,31 @@ class Segment:
         try:
             return find_batch(self.log, offset, from_position, self.size)
         except CorruptSegment as error:
-            self._report_damage(error)
+            self._checked_bytes().report(error, self.size)
             raise
 
     def verify(self, start: int, end: int) -> int:
         """How far readers may read from the batch boundary ``start`` towards ``end``.
 
-        Bytes this process wrote, and bytes seen good before, cost nothing. The answer is
-        short of ``end`` only if a bad batch stands between; it is then logged once.
+        Bytes this process wrote, and bytes seen good before (``checked_bytes``), cost
+        nothing. The answer is short of ``end`` only if a bad batch stands between.
 
         Raises:
             CorruptSegment: the batch at ``start`` itself is bad.
         """
         if start >= self._trusted_from:
             return end
-        if self._verified_from <= start <= self._verified_to:
-            if end <= self._verified_to or self._verified_to == self._trusted_from:
-                return end
-            resume = self._verified_to
-        else:
-            resume = self._verified_from = self._verified_to = start
-            self._verified_offset = self.base_offset
+        checked = self._checked_bytes()
         try:
-            for position, header, _, _ in iter_valid_batches(
-                self.log, resume, self._trusted_from, self._verified_offset
-            ):
-                self._verified_to = position + header.size_bytes
-                self._verified_offset = header.next_offset
-                if self._verified_to >= end:
-                    break
+            return checked.check(start, end, self._trusted_from)
         except CorruptSegment as error:
-            if self._verified_to <= start:
-                self._report_damage(error)
-                raise
-            return min(end, self._verified_to)
-        return end
+            checked.report(error, self.size)
+            raise
+
+    def _checked_bytes(self) -> CheckedBytes:
+        if self._checked is None:
+            self._checked = CheckedBytes(self.log, self.base_offset)
+        return self._checked
 
     def check_indexes(self, *, has_txn_index: bool = True) -> None:
         """Look for obvious damage of the indexes, at the price of a few small reads.
@@ -324,21 +306,6 @@ class Segment:
                     f"{self.offset_index.path} points to {position}, behind the {self.size} bytes "
                     "of its segment"
                 )
-
-    def _report_damage(self, error: CorruptSegment) -> None:
-        """Say once, for an operator, where the bytes are bad and what lies behind them."""
-        if self._reported_position == error.position:
-            return
-        self._reported_position = error.position
-        following = find_valid_batch_after(self.log, error.position, self.size, self.base_offset)
-        if following is None:
-            behind = "no valid batch follows in this segment"
-        else:
-            behind = (
-                f"valid batches follow from offset {following.base_offset} "
-                f"at position {following.position}"
-            )
-        _log.error("%s; %s", error, behind)
 
     def next_offset(self) -> int:
         """One after the last offset in the segment; its base offset when it is empty."""
@@ -457,8 +424,8 @@ class Segment:
             self.log.truncate(found.position)
             self.size = found.position
             self._trusted_from = min(self._trusted_from, self.size)
-            self._verified_from = self._verified_to = 0
-            self._verified_offset = self.base_offset
+            if self._checked is not None:
+                self._checked.forget()
         if self.size == 0:
             self.created_ms = now_ms
             self._first_timestamp = _UNKNOWN

@@ -9,7 +9,8 @@ from typing import Final
 
 from moldau.record.compression import Codec, decompress
 from moldau.record.header import BATCH_HEADER_SIZE, BatchHeader, CorruptBatch
-from moldau.record.walk import RecordFacts, read_varint, walk_records
+from moldau.record.records import read_varint
+from moldau.record.walk import RecordFacts, walk_records
 
 # Offline there is time and memory for whatever a broker may have accepted.
 _MAX_UNPACKED_BYTES: Final = 1 << 30
