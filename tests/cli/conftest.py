@@ -7,10 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from moldau.cli.main import main
-from moldau.client.connection import Connection
 from tests.running import RunningBroker
-
-JOIN_GROUP = 11
 
 
 class Result(NamedTuple):
@@ -51,14 +48,3 @@ _numbers = itertools.count()
 @pytest.fixture
 def topic() -> str:
     return f"cli-topic-{next(_numbers)}"
-
-
-@pytest.fixture(scope="package")
-def needs_groups(bootstrap: str) -> None:
-    """Skips where the broker does not know consumer groups yet."""
-    host, port = bootstrap.rsplit(":", 1)
-    with Connection(host, int(port)) as connection:
-        if not connection.supports(JOIN_GROUP):
-            pytest.skip(
-                "the broker does not advertise JoinGroup: consumer groups are a later issue"
-            )

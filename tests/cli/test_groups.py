@@ -18,7 +18,7 @@ BASE_MS = 1_700_000_000_000
 
 
 @pytest.fixture
-def filled(needs_groups: None, bootstrap: str, topic: str) -> str:
+def filled(bootstrap: str, topic: str) -> str:
     """Two partitions: ten records a second apart in the first, four in the second."""
     with Admin(bootstrap) as admin:
         admin.create_topic(topic, 2)

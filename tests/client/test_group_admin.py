@@ -12,8 +12,6 @@ from moldau.client.producer import Producer
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import TopicPartition
 
-pytestmark = pytest.mark.usefixtures("needs_groups")
-
 
 @pytest.fixture
 def admin(bootstrap: str) -> Iterator[Admin]:

@@ -25,9 +25,6 @@ def bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield running.bootstrap
 
 
-pytestmark = pytest.mark.usefixtures("needs_groups")
-
-
 @pytest.fixture
 def topic(bootstrap: str, new_topic: Callable[[], str]) -> str:
     name = new_topic()

@@ -8,26 +8,14 @@ from pathlib import Path
 import pytest
 
 from moldau.client.admin import Admin
-from moldau.client.consumer import Consumer, ConsumerRecord
 from moldau.client.partitioner import partition_of_key
 from moldau.client.producer import CODECS, Producer
 from moldau.clock import ManualClock
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import TopicPartition
 from tests.client.faulty_proxy import FaultyProxy
+from tests.client.reading import read_all
 from tests.running import RunningBroker
-
-
-def read_all(bootstrap: str, topic: str, count: int) -> list[ConsumerRecord]:
-    with Consumer(bootstrap) as consumer:
-        consumer.assign(dict.fromkeys(consumer.partitions_of(topic), 0))
-        records: list[ConsumerRecord] = []
-        while len(records) < count:
-            came = consumer.poll(10)
-            assert came, f"only {len(records)} of {count} records came"
-            records += came
-        assert not consumer.poll(0), "there are more records than were written"
-    return records
 
 
 @pytest.mark.parametrize("codec", CODECS)

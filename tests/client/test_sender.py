@@ -3,18 +3,38 @@
 import time
 from collections.abc import Callable
 
+import pytest
+
 from moldau.client.admin import Admin
 from moldau.client.batches import EncodedBatch
 from moldau.client.cluster import Cluster
-from moldau.client.consumer import Consumer
 from moldau.client.producer_identity import ProducerIdentity
 from moldau.client.sender import Sender
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import TopicPartition
 from moldau.record.header import BATCH_HEADER_SIZE
 from moldau.record.records import BatchBuilder
+from tests.client.reading import read_all
 
 Outcome = list[ApiError | None]
+NewPartition = Callable[..., TopicPartition]
+
+
+@pytest.fixture
+def new_partition(bootstrap: str, new_topic: Callable[[], str]) -> NewPartition:
+    """Creates a topic of one partition, with some settings of its own or none."""
+
+    def create(configs: dict[str, str] | None = None) -> TopicPartition:
+        topic = new_topic()
+        with Admin(bootstrap) as admin:
+            admin.create_topic(topic, 1, configs=configs)
+        return TopicPartition(topic, 0)
+
+    return create
+
+
+def values_in(bootstrap: str, target: TopicPartition, count: int) -> list[bytes | None]:
+    return [record.value for record in read_all(bootstrap, target.topic, count)]
 
 
 def encoded(target: TopicPartition, values: list[bytes], outcomes: Outcome) -> EncodedBatch:
@@ -32,24 +52,10 @@ def encoded(target: TopicPartition, values: list[bytes], outcomes: Outcome) -> E
     )
 
 
-def read(bootstrap: str, target: TopicPartition, count: int) -> list[bytes | None]:
-    found: list[bytes | None] = []
-    with Consumer(bootstrap) as consumer:
-        consumer.assign({target: 0})
-        while len(found) < count:
-            came = consumer.poll(10)
-            assert came, f"only {len(found)} of {count} records came"
-            found += [record.value for record in came]
-        assert not consumer.poll(0), "there are more records than were written"
-    return found
-
-
 def test_batches_arrive_in_order_and_once_however_often_the_connection_breaks(
-    bootstrap: str, new_topic: Callable[[], str]
+    bootstrap: str, new_partition: NewPartition
 ) -> None:
-    target = TopicPartition(new_topic(), 0)
-    with Admin(bootstrap) as admin:
-        admin.create_topic(target.topic, 1)
+    target = new_partition()
     outcomes: Outcome = []
     values = [[b"%d-%d" % (batch, number) for number in range(3)] for batch in range(20)]
     with Cluster(bootstrap) as cluster:
@@ -61,15 +67,13 @@ def test_batches_arrive_in_order_and_once_however_often_the_connection_breaks(
                 cluster.close()
         sender.flush()
     assert outcomes == [None] * 20
-    assert read(bootstrap, target, 60) == [value for each in values for value in each]
+    assert values_in(bootstrap, target, 60) == [value for each in values for value in each]
 
 
 def test_the_first_batch_of_a_partition_is_there_before_the_second_leaves(
-    bootstrap: str, new_topic: Callable[[], str]
+    bootstrap: str, new_partition: NewPartition
 ) -> None:
-    target = TopicPartition(new_topic(), 0)
-    with Admin(bootstrap) as admin:
-        admin.create_topic(target.topic, 1)
+    target = new_partition()
     outcomes: Outcome = []
     with Cluster(bootstrap) as cluster:
         sender = Sender(cluster, ProducerIdentity())
@@ -83,11 +87,9 @@ def test_the_first_batch_of_a_partition_is_there_before_the_second_leaves(
 
 
 def test_a_batch_that_is_too_large_is_halved_until_it_fits(
-    bootstrap: str, new_topic: Callable[[], str]
+    bootstrap: str, new_partition: NewPartition
 ) -> None:
-    target = TopicPartition(new_topic(), 0)
-    with Admin(bootstrap) as admin:
-        admin.create_topic(target.topic, 1, configs={"max.message.bytes": "300"})
+    target = new_partition({"max.message.bytes": "300"})
     outcomes: Outcome = []
     values = [bytes([number]) * 50 for number in range(16)]
     with Cluster(bootstrap) as cluster:
@@ -95,15 +97,13 @@ def test_a_batch_that_is_too_large_is_halved_until_it_fits(
         sender.add(encoded(target, values, outcomes))
         sender.flush()
     assert set(outcomes) == {None}
-    assert read(bootstrap, target, 16) == values
+    assert values_in(bootstrap, target, 16) == values
 
 
 def test_one_record_that_is_too_large_fails_with_the_broker_s_reason(
-    bootstrap: str, new_topic: Callable[[], str]
+    bootstrap: str, new_partition: NewPartition
 ) -> None:
-    target = TopicPartition(new_topic(), 0)
-    with Admin(bootstrap) as admin:
-        admin.create_topic(target.topic, 1, configs={"max.message.bytes": "300"})
+    target = new_partition({"max.message.bytes": "300"})
     outcomes: Outcome = []
     with Cluster(bootstrap) as cluster:
         sender = Sender(cluster, ProducerIdentity())
@@ -126,11 +126,9 @@ def test_halves_share_the_place_in_the_sequence_of_the_whole() -> None:
 
 
 def test_what_is_abandoned_does_not_disturb_what_comes_after(
-    bootstrap: str, new_topic: Callable[[], str]
+    bootstrap: str, new_partition: NewPartition
 ) -> None:
-    target = TopicPartition(new_topic(), 0)
-    with Admin(bootstrap) as admin:
-        admin.create_topic(target.topic, 1)
+    target = new_partition()
     outcomes: Outcome = []
     with Cluster(bootstrap) as cluster:
         sender = Sender(cluster, None)

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 from moldau.client.admin import Admin
-from moldau.client.consumer import Consumer, ConsumerRecord
 from moldau.client.partitioner import partition_of_key
 from moldau.spark.errors import PipelineError
 from moldau.spark.sink_options import parse_sink_options
 from moldau.spark.writing import write_rows
+from tests.client.reading import read_all
 from tests.running import RunningBroker
 from tests.spark.conftest import NewTopic
 
@@ -22,18 +22,6 @@ def write(bootstrap: str, *batches: pa.RecordBatch, **options: str) -> int:
     dotted = {name.replace("__", "."): value for name, value in options.items()}
     parsed = parse_sink_options({"kafka.bootstrap.servers": bootstrap, **dotted})
     return write_rows(iter(batches), parsed)
-
-
-def read(bootstrap: str, topic: str, count: int) -> list[ConsumerRecord]:
-    with Consumer(bootstrap) as consumer:
-        consumer.assign(dict.fromkeys(consumer.partitions_of(topic), 0))
-        records: list[ConsumerRecord] = []
-        while len(records) < count:
-            came = consumer.poll(10)
-            assert came, f"only {len(records)} of {count} records came"
-            records += came
-        assert not consumer.poll(0), "there are more records than were written"
-    return records
 
 
 def numbered(first: int, last: int, width: int = 50) -> pa.RecordBatch:
@@ -52,7 +40,7 @@ def test_rows_of_several_batches_arrive_in_order_by_key(
     assert write(bootstrap, numbered(0, 300), numbered(300, 500), **options) == 500
     # The same process writes on, as a worker does with its next task.
     assert write(bootstrap, numbered(500, 600), **options) == 100
-    records = read(bootstrap, topic, 600)
+    records = read_all(bootstrap, topic, 600)
     numbers: dict[bytes, list[int]] = {}
     for record in records:
         assert record.key is not None
@@ -70,7 +58,7 @@ def test_rows_find_their_topics(bootstrap: str, new_topic: NewTopic) -> None:
     batch = pa.RecordBatch.from_pydict({"topic": chosen, "value": [b"x"] * 50})
     assert write(bootstrap, batch) == 50
     for topic in topics:
-        assert len(read(bootstrap, topic, chosen.count(topic))) == chosen.count(topic)
+        assert len(read_all(bootstrap, topic, chosen.count(topic))) == chosen.count(topic)
 
 
 def test_more_partitions_are_used_by_the_next_task(bootstrap: str, new_topic: NewTopic) -> None:
@@ -79,7 +67,7 @@ def test_more_partitions_are_used_by_the_next_task(bootstrap: str, new_topic: Ne
     with Admin(bootstrap) as admin:
         admin.create_partitions(topic, 4)
     write(bootstrap, numbered(20, 100), topic=topic)
-    assert {record.partition for record in read(bootstrap, topic, 100)} == {0, 1, 2, 3}
+    assert {record.partition for record in read_all(bootstrap, topic, 100)} == {0, 1, 2, 3}
 
 
 def test_a_record_that_the_topic_refuses_is_an_error_with_the_remedy(
@@ -97,7 +85,7 @@ def test_batches_that_the_topic_refuses_are_made_smaller(
 ) -> None:
     topic = new_topic(configs={"max.message.bytes": "1000"})
     assert write(bootstrap, numbered(0, 200, width=10), topic=topic) == 200
-    assert len(read(bootstrap, topic, 200)) == 200
+    assert len(read_all(bootstrap, topic, 200)) == 200
 
 
 def test_a_broker_that_is_not_there_is_named() -> None:
