@@ -13,6 +13,7 @@ import pytest
 from moldau.broker.format import FormatError, format_if_empty
 from moldau.broker.metadata_log import MetadataLog
 from moldau.broker.metadata_snapshot import (
+    MAX_BATCH_BYTES,
     CorruptSnapshot,
     decode_snapshot,
     encode_snapshot,
@@ -359,12 +360,13 @@ def test_snapshots_come_by_size_and_old_ones_go() -> None:
     assert image.config(4, "")["x"] == "199" * 60
 
 
-def test_a_change_too_large_for_a_batch_is_one_transaction() -> None:
+@pytest.mark.parametrize(("count", "value_size"), [(12_000, 1), (400, 30_000)])
+def test_a_change_too_large_for_a_batch_is_one_transaction(count: int, value_size: int) -> None:
     disk = SimulatedDisk()
     seen: list[int] = []
     many: list[Message] = [
-        ConfigRecord(resource_type=4, resource_name="", name=f"n{number}", value="v")
-        for number in range(12_000)
+        ConfigRecord(resource_type=4, resource_name="", name=f"n{number}", value="v" * value_size)
+        for number in range(count)
     ]
 
     async def body(log: MetadataLog) -> None:
@@ -372,8 +374,33 @@ def test_a_change_too_large_for_a_batch_is_one_transaction() -> None:
         await log.append(many)
 
     run(disk, body, stop=False)
-    assert seen == [1, 12_001]
-    assert len(open_log(disk).image.config(4, "")) == 12_001
+    assert seen == [1, count + 1]
+    sizes = [header.size_bytes for _, header in iter_headers(disk.open(LOG).pread(1 << 26, 0))]
+    # Kafka's raft client takes no larger ones.
+    assert max(sizes) <= MAX_BATCH_BYTES
+    assert len(open_log(disk).image.config(4, "")) == count + 1
+
+
+def test_a_transaction_that_found_no_room_is_aborted_by_the_next_change() -> None:
+    disk = SimulatedDisk()
+    many: list[Message] = [
+        ConfigRecord(resource_type=4, resource_name="", name=f"n{number}", value="v" * 30_000)
+        for number in range(400)
+    ]
+
+    async def body(log: MetadataLog) -> None:
+        before = log.image.config(4, "")
+        # There is room for the first of two batches.
+        disk.capacity = MAX_BATCH_BYTES + 1_000_000
+        with pytest.raises(ApiError):
+            await log.append(many)
+        assert disk.size(LOG) > 1_000_000
+        disk.capacity = None
+        image = await log.append([ProducerIdsRecord(next_producer_id=5000)])
+        assert (image.next_producer_id, image.config(4, "")) == (5000, before)
+
+    run(disk, body, stop=False)
+    assert open_log(disk).image.next_producer_id == 5000
 
 
 def test_an_unfinished_transaction_is_aborted_by_the_next_leader() -> None:

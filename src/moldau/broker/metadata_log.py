@@ -17,8 +17,7 @@ Rules this module keeps:
 * Nothing is published or acknowledged before it is on the device.
 * Images are published in the order of the log, each with the delta that leads to it.
 * Records that belong together but do not fit one batch go into a metadata transaction.
-* After a failed flush nobody knows what the device holds: no change is taken until the
-  node has been restarted.
+* After a failed flush no change is taken until the node has been restarted.
 """
 
 import asyncio
@@ -29,30 +28,25 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
 from moldau.broker.background import STEPS_PER_TURN, in_turns
+from moldau.broker.broker_lifecycle import BrokerLifecycle
 from moldau.broker.format import FormatError, metadata_log_dir, read_directories
+from moldau.broker.leader_change import leader_change, voters_written_down, with_endpoints
 from moldau.broker.metadata_change import PreparedChange
-from moldau.broker.metadata_snapshot import batches_of, encode_kraft_version
+from moldau.broker.metadata_snapshot import batches_of
 from moldau.broker.quorum_store import QuorumStore
-from moldau.broker.registration import (
-    broker_registration,
-    controller_registration,
-    previous_broker_epoch,
-)
+from moldau.broker.registration import previous_broker_epoch
+from moldau.broker.shared_flush import SharedFlush
 from moldau.clock import Clock
 from moldau.config.broker import BrokerConfig
 from moldau.config.listeners import Listener
 from moldau.controller.controller import Controller
 from moldau.controller.outcome import Outcome
-from moldau.errors import ApiError, ErrorCode
 from moldau.ids import new_uuid
 from moldau.metadata.delta import MetadataDelta
-from moldau.metadata.features import METADATA_3_6_IV1, METADATA_3_7_IV0
+from moldau.metadata.features import METADATA_3_6_IV1
 from moldau.metadata.framing import encode_record
 from moldau.metadata.image import MetadataImage
 from moldau.protocol.message import Message
-from moldau.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
-from moldau.protocol.records.client_data import LeaderChangeMessage
-from moldau.protocol.records.client_data import Voter as VoterId
 from moldau.protocol.records.metadata import (
     AbortTransactionRecord,
     BeginTransactionRecord,
@@ -67,8 +61,7 @@ from moldau.raft.node import (
     Persist,
     RaftNode,
 )
-from moldau.raft.voters import Voter, VoterEndpoint, VoterSet
-from moldau.record.control import ControlType, control_batch
+from moldau.record.control import control_batch
 from moldau.storage.disk import Disk
 from moldau.storage.log_context import Executor
 
@@ -108,14 +101,9 @@ class MetadataLog:
         self._when_failed = on_failure
         self._listeners: list[MetadataListener] = []
         self._unpublished: deque[tuple[MetadataImage, MetadataDelta]] = deque()
-        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
-        self._is_flushing = False
         # Held from a decision until its records are written.
         self._deciding = asyncio.Lock()
-        self._failure: BaseException | None = None
         self._bytes_since_snapshot = 0
-        self.broker_epoch = -1
-        self._cordoned: Sequence[bytes] = ()
 
     # Start and stop
 
@@ -125,16 +113,17 @@ class MetadataLog:
         Raises:
             FormatError, CorruptSnapshot, MetadataError: with the reason and the remedy.
         """
-        path = metadata_log_dir(self._config)
+        config = self._config
+        path = metadata_log_dir(config)
         properties = read_directories([path], self._disk)[path]
         if properties is None or properties.cluster_id is None:
             raise FormatError(f"{path} is not formatted: run `moldau storage format`")
         self.cluster_id = properties.cluster_id
         self._directory_id = properties.directory_id or new_uuid(self._rng)
-        self.controller = Controller(self._config.node_id, self.cluster_id, self._config, self._rng)
-        self._previous_broker_epoch = previous_broker_epoch(self._config, self._disk)
+        self.controller = Controller(config.node_id, self.cluster_id, config, self._rng)
+        self._previous_broker_epoch = previous_broker_epoch(config, self._disk)
         self._store = QuorumStore(
-            self._config,
+            config,
             self._disk,
             self._clock,
             self._rng,
@@ -146,6 +135,8 @@ class MetadataLog:
         # One voter needs nobody's consent: what its disk holds is committed.
         self.image, _ = state.take()
         self._raft = self._new_raft_node()
+        self._flush = SharedFlush(self._store.log, self._on_flushed, self._on_failure)
+        self._lifecycle = BrokerLifecycle(config, self.controller, self._store.log, self._write)
 
     def _new_raft_node(self) -> RaftNode:
         config = self._config
@@ -178,12 +169,17 @@ class MetadataLog:
         controllers would find this one, ``log_dirs`` the ids of the broker's directories
         (by default of all that are there), ``cordoned`` of those that take no new partitions.
         """
-        self._cordoned = cordoned
         self._controllers = controllers
-        self._log_dirs = self._store.directory_ids() if log_dirs is None else sorted(log_dirs)
+        self._lifecycle.cordoned = cordoned
         self._perform(self._raft.start(self._clock.now_ms()))
         self._write(self.controller.activate(self._store.read_bootstrap()))
-        self._register(advertised, controllers)
+        self._lifecycle.register(
+            advertised,
+            controllers,
+            self._store.directory_ids() if log_dirs is None else sorted(log_dirs),
+            self._previous_broker_epoch,
+            self._rng,
+        )
         await self._flushed()
         logger.info(
             "cluster %s at metadata.version %d: epoch %d, %d topics",
@@ -193,69 +189,28 @@ class MetadataLog:
             len(self.image.topics_by_name),
         )
 
-    def _register(self, advertised: Sequence[Listener], controllers: Sequence[Listener]) -> None:
-        config = self._config
-        controller = self.controller
-        incarnation_id = new_uuid(self._rng)
-        while incarnation_id in self._former_incarnations():
-            incarnation_id = new_uuid(self._rng)
-        if self.controller.image.metadata_version >= METADATA_3_7_IV0:
-            introduction = controller_registration(config.node_id, incarnation_id, controllers)
-            self._write(controller.register_controller(introduction).records)
-        if not config.is_broker:
-            return
-        request = broker_registration(
-            config,
-            self.cluster_id,
-            incarnation_id,
-            advertised,
-            self._log_dirs,
-            self._previous_broker_epoch,
-        )
-        outcome = controller.register_broker(request, self._store.log.log_end_offset)
-        self._write(outcome.records)
-        self.broker_epoch = outcome.response.broker_epoch
-        self._heartbeat()
-        self._write(controller.mark_recovered(config.node_id))
-
-    def _former_incarnations(self) -> list[bytes]:
-        image = self.controller.image
-        brokers = [broker.incarnation_id for broker in image.brokers.values()]
-        return brokers + [each.incarnation_id for each in image.controllers.values()]
-
-    def _heartbeat(self, *, want_shut_down: bool = False) -> None:
-        """What a broker elsewhere would send over the network."""
-        request = self._heartbeat_request()
-        request.want_shut_down = want_shut_down
-        self._write(self.controller.broker_heartbeat(request).records)
-
-    def _heartbeat_request(self) -> BrokerHeartbeatRequest:
-        return BrokerHeartbeatRequest(
-            broker_id=self._config.node_id,
-            broker_epoch=self.broker_epoch,
-            current_metadata_offset=self._store.log.log_end_offset,
-            cordoned_log_dirs=list(self._cordoned),
-        )
+    @property
+    def broker_epoch(self) -> int:
+        """That of this life of the node's broker; -1 before it is registered."""
+        return self._lifecycle.broker_epoch
 
     async def report_offline(self, directory_ids: Sequence[bytes]) -> None:
         """Tell the controller that log directories of this broker failed."""
-        request = self._heartbeat_request()
+        request = self._lifecycle.heartbeat_request()
         request.offline_log_dirs = list(directory_ids)
         await self.change(lambda: self.controller.broker_heartbeat(request))
 
     async def report_cordoned(self, directory_ids: Sequence[bytes]) -> None:
         """Tell the controller which directories of this broker take no new partitions."""
-        self._cordoned = directory_ids
-        request = self._heartbeat_request()
+        self._lifecycle.cordoned = directory_ids
+        request = self._lifecycle.heartbeat_request()
         await self.change(lambda: self.controller.broker_heartbeat(request))
 
     async def stop(self) -> None:
         """Give up all leaderships, so that the next start is known to be a clean one."""
-        if self._failure is None:
+        if not self._flush.has_failed:
             async with self._deciding:
-                if self.broker_epoch >= 0:
-                    self._heartbeat(want_shut_down=True)
-                    self._heartbeat(want_shut_down=True)
+                self._lifecycle.shut_down()
             await self._flushed()
             if self._bytes_since_snapshot > _LONG_TAIL_BYTES:
                 self._bytes_since_snapshot = 0
@@ -304,8 +259,7 @@ class MetadataLog:
         if change.size_bytes > _LARGE_BYTES:
             self._write(records)
             return
-        if self._failure is not None:
-            raise self._failure
+        self._flush.check()
         self._append_batch(change.batch())
         published = self.controller.state.adopt(
             change.delta, change.last_offset, change.epoch, change.timestamp_ms
@@ -314,8 +268,7 @@ class MetadataLog:
 
     def _write(self, records: Sequence[Message]) -> None:
         """Put records at the end of the log, and let the controller see them."""
-        if self._failure is not None:
-            raise self._failure
+        self._flush.check()
         if not records:
             return
         is_abort = isinstance(records[0], AbortTransactionRecord)
@@ -372,20 +325,12 @@ class MetadataLog:
 
     def _append_leader_change(self, effect: AppendLeaderChange) -> None:
         """Open the epoch; a dynamic quorum's first leader writes the voters down, too."""
-        node_id = self._config.node_id
-        message = LeaderChangeMessage(
-            version=0,
-            leader_id=node_id,
-            voters=[VoterId(voter_id=voter) for voter in self._raft.voters.ids],
-            granting_voters=[VoterId(voter_id=voter) for voter in effect.granting_voters],
-        )
-        records = [(int(ControlType.LEADER_CHANGE), message.encode(0))]
-        voters = self._with_own_endpoints(self._raft.voters)
         store = self._store
+        node_id = self._config.node_id
+        records = [leader_change(node_id, self._raft.voters.ids, effect.granting_voters)]
+        voters = with_endpoints(self._raft.voters, node_id, self._controllers)
         if store.kraft_version > 0 and (not store.has_voters_in_log or voters != store.voters):
-            version = encode_kraft_version(store.kraft_version)
-            records.append((int(ControlType.KRAFT_VERSION), version))
-            records.append((int(ControlType.KRAFT_VOTERS), voters.to_record().encode(0)))
+            records += voters_written_down(store.kraft_version, voters)
             self._raft.voters = store.voters = voters
             store.has_voters_in_log = True
         now_ms = self._clock.now_ms()
@@ -397,85 +342,24 @@ class MetadataLog:
         last_offset = store.log.log_end_offset - 1
         self.controller.state.replay_control(last_offset, effect.leader_epoch, now_ms)
 
-    def _with_own_endpoints(self, voters: VoterSet) -> VoterSet:
-        endpoints = tuple(
-            VoterEndpoint(each.name, each.host, each.port) for each in self._controllers
-        )
-        own = voters.voters[self._config.node_id]
-        if not endpoints or endpoints == own.endpoints:
-            return voters
-        return voters.with_voter(Voter(own.id, own.directory_id, endpoints))
-
-    # Flushing: one at a time, for everybody who waits
+    # Committing
 
     async def _flushed(self) -> None:
         """Wait until the log as it is now is committed and published."""
-        end_offset = self._store.log.log_end_offset
-        if end_offset <= self._raft.high_watermark:
-            return
-        if self._failure is not None:
-            raise self._failure
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[None] = loop.create_future()
-        self._waiting.append((end_offset, done))
-        if not self._is_flushing:
-            self._is_flushing = True
-            # Not now: other handlers of this turn of the loop may have something to add.
-            loop.call_soon(self._flush)
-        await done
-
-    def _flush(self) -> None:
-        log = self._store.log
-        end_offset = log.log_end_offset
-        try:
-            pending = log.flush_in_background()
-        except Exception as error:
-            self._on_failure(error)
-            return
-        if pending is None:
-            self._on_flushed(end_offset)
-            return
-        waited: asyncio.Future[object] = asyncio.wrap_future(pending)  # type: ignore[arg-type]
-        waited.add_done_callback(lambda future: self._on_flush_done(end_offset, future))
-
-    def _on_flush_done(self, end_offset: int, future: "asyncio.Future[object]") -> None:
-        if future.cancelled():
-            self._on_failure(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "the flush was cancelled"))
-            return
-        error = future.exception()
-        if error is None:
-            self._on_flushed(end_offset)
-        else:
-            self._on_failure(error)
+        if self._store.log.log_end_offset > self._raft.high_watermark:
+            await self._flush.wait()
 
     def _on_flushed(self, end_offset: int) -> None:
         self._perform(self._raft.step(LogFlushed(end_offset), self._clock.now_ms()))
-        while self._waiting and self._waiting[0][0] <= end_offset:
-            _, done = self._waiting.popleft()
-            if not done.done():
-                done.set_result(None)
-        if self._waiting:
-            self._flush()
-        else:
-            self._is_flushing = False
-        if (
-            self._bytes_since_snapshot
-            >= self._config.metadata_log_max_record_bytes_between_snapshots
-        ):
-            self.maybe_snapshot()
+        most_bytes = self._config.metadata_log_max_record_bytes_between_snapshots
+        if self._bytes_since_snapshot >= most_bytes:
+            # Not now: a flush that others wait for goes first.
+            asyncio.get_running_loop().call_soon(self.maybe_snapshot)
 
     def _on_failure(self, error: BaseException) -> None:
-        """Nobody may wait for ever, whatever it was that went wrong."""
         logger.critical("metadata can no longer be changed: %s", error)
         if self._when_failed is not None:
             self._when_failed(str(error))
-        if isinstance(error, OSError):
-            error = ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
-        self._failure = error
-        while self._waiting:
-            _, done = self._waiting.popleft()
-            if not done.done():
-                done.set_exception(error)
 
     def _directory_failed(self, log_dir: str, doing: str, error: OSError) -> None:
         """The disk of the metadata failed; the caller may be a thread that flushes."""

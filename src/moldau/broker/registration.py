@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from moldau.config.broker import BrokerConfig
 from moldau.config.listeners import SECURITY_PROTOCOL_IDS, Listener
 from moldau.metadata.features import SUPPORTED_FEATURES
+from moldau.metadata.introduction import Endpoint, endpoint_fields, feature_fields
 from moldau.protocol.messages import broker_registration as broker
 from moldau.protocol.messages import controller_registration as controller
 from moldau.storage.checkpoint import read_clean_shutdown
@@ -34,23 +35,8 @@ def broker_registration(
         broker_id=config.node_id,
         cluster_id=cluster_id,
         incarnation_id=incarnation_id,
-        listeners=[
-            broker.Listener(
-                name=each.name,
-                host=each.host,
-                port=each.port,
-                security_protocol=SECURITY_PROTOCOL_IDS[each.security_protocol],
-            )
-            for each in advertised
-        ],
-        features=[
-            broker.Feature(
-                name=name,
-                min_supported_version=versions.min_version,
-                max_supported_version=versions.max_version,
-            )
-            for name, versions in SUPPORTED_FEATURES.items()
-        ],
+        listeners=endpoint_fields(broker.Listener, _endpoints(advertised)),
+        features=feature_fields(broker.Feature, SUPPORTED_FEATURES),
         rack=config.broker_rack,
         log_dirs=list(log_dirs),
         previous_broker_epoch=previous_epoch,
@@ -63,21 +49,13 @@ def controller_registration(
     return controller.ControllerRegistrationRequest(
         controller_id=node_id,
         incarnation_id=incarnation_id,
-        listeners=[
-            controller.Listener(
-                name=each.name,
-                host=each.host,
-                port=each.port,
-                security_protocol=SECURITY_PROTOCOL_IDS[each.security_protocol],
-            )
-            for each in listeners
-        ],
-        features=[
-            controller.Feature(
-                name=name,
-                min_supported_version=versions.min_version,
-                max_supported_version=versions.max_version,
-            )
-            for name, versions in SUPPORTED_FEATURES.items()
-        ],
+        listeners=endpoint_fields(controller.Listener, _endpoints(listeners)),
+        features=feature_fields(controller.Feature, SUPPORTED_FEATURES),
     )
+
+
+def _endpoints(listeners: Sequence[Listener]) -> list[Endpoint]:
+    return [
+        Endpoint(each.name, each.host, each.port, SECURITY_PROTOCOL_IDS[each.security_protocol])
+        for each in listeners
+    ]

@@ -22,11 +22,12 @@ from moldau.metadata.features import (
     METADATA_VERSION,
     VersionRange,
 )
+from moldau.metadata.introduction import endpoints_of, features_of
 from moldau.metadata.registrations import (
     RECOVERED,
     RECOVERING,
     BrokerRegistration,
-    Endpoint,
+    ControllerRegistration,
     is_reserved_directory,
 )
 from moldau.protocol.message import Message
@@ -52,11 +53,8 @@ from moldau.protocol.messages.unregister_broker import (
 )
 from moldau.protocol.records.metadata import (
     BrokerRegistrationChangeRecord,
-    ControllerEndpoint,
-    ControllerFeature,
     PartitionChangeRecord,
     ProducerIdsRecord,
-    RegisterControllerRecord,
     UnregisterBrokerRecord,
 )
 
@@ -79,10 +77,7 @@ def register_broker(
         message = "Controller does not support registering ZK brokers."
         raise ApiError(ErrorCode.BROKER_ID_NOT_REGISTERED, message)
     _check_log_dirs(state, request)
-    features = {
-        feature.name: VersionRange(feature.min_supported_version, feature.max_supported_version)
-        for feature in request.features
-    }
+    features = features_of(request.features)
     _check_features(state, features)
     existing = state.image.brokers.get(request.broker_id)
     records: list[Message] = []
@@ -98,10 +93,7 @@ def register_broker(
         id=request.broker_id,
         epoch=epoch,
         incarnation_id=request.incarnation_id,
-        endpoints=tuple(
-            Endpoint(listener.name, listener.host, listener.port, listener.security_protocol)
-            for listener in request.listeners
-        ),
+        endpoints=endpoints_of(request.listeners),
         features=features,
         rack=request.rack,
         fenced=fenced,
@@ -156,29 +148,14 @@ def register_controller(
     state: ControllerState, request: ControllerRegistrationRequest
 ) -> Outcome[ControllerRegistrationResponse]:
     """Note where a controller listens and what it supports."""
-    record = RegisterControllerRecord(
-        controller_id=request.controller_id,
+    registration = ControllerRegistration(
+        id=request.controller_id,
         incarnation_id=request.incarnation_id,
         zk_migration_ready=False,
-        end_points=[
-            ControllerEndpoint(
-                name=listener.name,
-                host=listener.host,
-                port=listener.port,
-                security_protocol=listener.security_protocol,
-            )
-            for listener in request.listeners
-        ],
-        features=[
-            ControllerFeature(
-                name=feature.name,
-                min_supported_version=feature.min_supported_version,
-                max_supported_version=feature.max_supported_version,
-            )
-            for feature in request.features
-        ],
+        endpoints=endpoints_of(request.listeners),
+        features=features_of(request.features),
     )
-    return Outcome([record], ControllerRegistrationResponse(error_message=None))
+    return Outcome([registration.to_record()], ControllerRegistrationResponse(error_message=None))
 
 
 def broker_heartbeat(

@@ -4,10 +4,10 @@ A resource's changes are taken all or none, and are judged by what the resource 
 look like afterwards. Resources stand alone: one refused does not hinder the next.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 from moldau.config.broker import dynamic_setting, validate_cordoned, validate_dynamic
 from moldau.config.cordoning import CORDONED_LOG_DIRS
@@ -64,26 +64,8 @@ def incremental_alter_configs(
     ``received_by`` is the broker that the client sent the request to: one broker's own
     settings are taken only from the broker that can judge them.
     """
-    records, errors = _alter(
-        state,
-        received_by,
-        [
-            (
-                ConfigResource(resource.resource_type, resource.resource_name),
-                partial(_changed, state, resource),
-            )
-            for resource in request.resources
-        ],
-    )
-    responses = [
-        AlterConfigsResourceResponse(
-            error_code=ErrorCode.NONE if error is None else error.code,
-            error_message=None if error is None else error.message,
-            resource_type=resource.resource_type,
-            resource_name=resource.resource_name,
-        )
-        for resource, error in zip(request.resources, errors, strict=True)
-    ]
+    records, errors = _alter(state, received_by, request.resources, partial(_changed, state))
+    responses = _responses(AlterConfigsResourceResponse, request.resources, errors)
     return Outcome(
         [] if request.validate_only else records,
         IncrementalAlterConfigsResponse(responses=responses),
@@ -94,51 +76,52 @@ def alter_configs(
     state: ControllerState, request: AlterConfigsRequest, received_by: int
 ) -> Outcome[AlterConfigsResponse]:
     """Replace all settings of a resource: what is not named goes back to its default."""
-    records, errors = _alter(
-        state,
-        received_by,
-        [
-            (
-                ConfigResource(resource.resource_type, resource.resource_name),
-                partial(_replaced, state, resource),
-            )
-            for resource in request.resources
-        ],
-    )
-    responses = [
-        LegacyResourceResponse(
-            error_code=ErrorCode.NONE if error is None else error.code,
-            error_message=None if error is None else error.message,
-            resource_type=resource.resource_type,
-            resource_name=resource.resource_name,
-        )
-        for resource, error in zip(request.resources, errors, strict=True)
-    ]
+    records, errors = _alter(state, received_by, request.resources, partial(_replaced, state))
+    responses = _responses(LegacyResourceResponse, request.resources, errors)
     return Outcome(
         [] if request.validate_only else records, AlterConfigsResponse(responses=responses)
     )
 
 
 _Changes = Mapping[str, str | None]
+# The two requests say the same in classes of their own.
+_Asked = TypeVar("_Asked", AlterConfigsResource, LegacyResource)
+_Answer = TypeVar("_Answer", AlterConfigsResourceResponse, LegacyResourceResponse)
+
+
+def _responses(
+    answer: Callable[..., _Answer], asked: Sequence[_Asked], errors: Sequence[ApiError | None]
+) -> list[_Answer]:
+    return [
+        answer(
+            error_code=ErrorCode.NONE if error is None else error.code,
+            error_message=None if error is None else error.message,
+            resource_type=each.resource_type,
+            resource_name=each.resource_name,
+        )
+        for each, error in zip(asked, errors, strict=True)
+    ]
 
 
 def _alter(
     state: ControllerState,
     received_by: int,
-    resources: list[tuple[ConfigResource, Callable[[], _Changes]]],
+    asked: Sequence[_Asked],
+    changes_of: Callable[[_Asked], _Changes],
 ) -> tuple[list[Message], list[ApiError | None]]:
     """Records for every resource that may change as asked, and an error for the others."""
+    resources = [ConfigResource(each.resource_type, each.resource_name) for each in asked]
     seen: dict[ConfigResource, int] = {}
-    for resource, _ in resources:
+    for resource in resources:
         seen[resource] = seen.get(resource, 0) + 1
     records: list[Message] = []
     errors: list[ApiError | None] = []
-    for resource, changes_of in resources:
+    for resource, each in zip(resources, asked, strict=True):
         try:
             if seen[resource] > 1:
                 message = "Each resource must appear at most once."
                 raise ApiError(ErrorCode.INVALID_REQUEST, message)
-            changes = changes_of()
+            changes = changes_of(each)
             _check_type(resource, received_by)
             changed = alter_resource(state, resource, changes)
             check_record_count(len(records) + len(changed))

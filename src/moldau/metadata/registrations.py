@@ -9,6 +9,13 @@ from typing import Final, NamedTuple
 
 from moldau.ids import NO_UUID
 from moldau.metadata.features import VersionRange
+from moldau.metadata.introduction import (
+    Endpoint,
+    endpoint_fields,
+    endpoints_of,
+    feature_fields,
+    features_of,
+)
 from moldau.protocol.records.metadata import (
     BrokerEndpoint,
     BrokerFeature,
@@ -37,15 +44,6 @@ LOST_DIRECTORY: Final = bytes(15) + b"\x02"
 def is_reserved_directory(directory_id: bytes) -> bool:
     """Whether the id is one of the first hundred, which never name a real directory."""
     return directory_id[:15] == bytes(15) and directory_id[15] < 100
-
-
-class Endpoint(NamedTuple):
-    """Where a node listens, as registered."""
-
-    name: str
-    host: str
-    port: int
-    security_protocol: int
 
 
 class PartitionRegistration:
@@ -237,16 +235,8 @@ class BrokerRegistration(NamedTuple):
             id=record.broker_id,
             epoch=record.broker_epoch,
             incarnation_id=record.incarnation_id,
-            endpoints=tuple(
-                Endpoint(point.name, point.host, point.port, point.security_protocol)
-                for point in record.end_points
-            ),
-            features={
-                feature.name: VersionRange(
-                    feature.min_supported_version, feature.max_supported_version
-                )
-                for feature in record.features
-            },
+            endpoints=endpoints_of(record.end_points),
+            features=features_of(record.features),
             rack=record.rack,
             fenced=record.fenced,
             in_controlled_shutdown=record.in_controlled_shutdown,
@@ -277,23 +267,8 @@ class BrokerRegistration(NamedTuple):
             is_migrating_zk_broker=self.is_migrating_zk_broker,
             incarnation_id=self.incarnation_id,
             broker_epoch=self.epoch,
-            end_points=[
-                BrokerEndpoint(
-                    name=point.name,
-                    host=point.host,
-                    port=point.port,
-                    security_protocol=point.security_protocol,
-                )
-                for point in self.endpoints
-            ],
-            features=[
-                BrokerFeature(
-                    name=name,
-                    min_supported_version=versions.min_version,
-                    max_supported_version=versions.max_version,
-                )
-                for name, versions in self.features.items()
-            ],
+            end_points=endpoint_fields(BrokerEndpoint, self.endpoints),
+            features=feature_fields(BrokerFeature, self.features),
             rack=self.rack,
             fenced=self.fenced,
             in_controlled_shutdown=self.in_controlled_shutdown,
@@ -343,16 +318,8 @@ class ControllerRegistration(NamedTuple):
             id=record.controller_id,
             incarnation_id=record.incarnation_id,
             zk_migration_ready=record.zk_migration_ready,
-            endpoints=tuple(
-                Endpoint(point.name, point.host, point.port, point.security_protocol)
-                for point in record.end_points
-            ),
-            features={
-                feature.name: VersionRange(
-                    feature.min_supported_version, feature.max_supported_version
-                )
-                for feature in record.features
-            },
+            endpoints=endpoints_of(record.end_points),
+            features=features_of(record.features),
         )
 
     def to_record(self) -> RegisterControllerRecord:
@@ -360,21 +327,6 @@ class ControllerRegistration(NamedTuple):
             controller_id=self.id,
             incarnation_id=self.incarnation_id,
             zk_migration_ready=self.zk_migration_ready,
-            end_points=[
-                ControllerEndpoint(
-                    name=point.name,
-                    host=point.host,
-                    port=point.port,
-                    security_protocol=point.security_protocol,
-                )
-                for point in self.endpoints
-            ],
-            features=[
-                ControllerFeature(
-                    name=name,
-                    min_supported_version=versions.min_version,
-                    max_supported_version=versions.max_version,
-                )
-                for name, versions in self.features.items()
-            ],
+            end_points=endpoint_fields(ControllerEndpoint, self.endpoints),
+            features=feature_fields(ControllerFeature, self.features),
         )

@@ -1,0 +1,107 @@
+"""One flush for everybody who waits.
+
+An fsync costs as much for one change as for a hundred. So whoever has written waits for the log
+as it is by then, and a flush serves all who had written when it began; those who came while it
+ran share the next.
+
+Rules this module keeps:
+
+* There is one flush at a time, and the first waits for the turn of the loop to end: other
+  handlers of that turn may have something to add.
+* The log hears of a flush (``on_flushed``) before anybody who waits does.
+* After a failed flush nobody knows what the device holds: those who wait, and those who come
+  later, get the failure. Nobody waits for ever, whatever it was that went wrong.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from moldau.errors import ApiError, ErrorCode
+from moldau.storage.partition_log import PartitionLog
+
+
+class SharedFlush:
+    """The flushes of one log. Everything here belongs to one event loop."""
+
+    def __init__(
+        self,
+        log: PartitionLog,
+        on_flushed: Callable[[int], None],
+        on_failure: Callable[[BaseException], None],
+    ) -> None:
+        """``on_flushed`` hears the offset up to which the log is durable."""
+        self._log = log
+        self._when_flushed = on_flushed
+        self._when_failed = on_failure
+        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._is_flushing = False
+        self._failure: BaseException | None = None
+
+    @property
+    def has_failed(self) -> bool:
+        return self._failure is not None
+
+    def check(self) -> None:
+        """Raises the failure, if there was one."""
+        if self._failure is not None:
+            raise self._failure
+
+    async def wait(self) -> None:
+        """Return when the log as it is now is durable.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR, or whatever else the flush failed with.
+        """
+        self.check()
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
+        self._waiting.append((self._log.log_end_offset, done))
+        if not self._is_flushing:
+            self._is_flushing = True
+            loop.call_soon(self._flush)
+        await done
+
+    def _flush(self) -> None:
+        end_offset = self._log.log_end_offset
+        try:
+            pending = self._log.flush_in_background()
+        except Exception as error:
+            self._on_failure(error)
+            return
+        if pending is None:
+            self._on_flushed(end_offset)
+            return
+        waited: asyncio.Future[object] = asyncio.wrap_future(pending)  # type: ignore[arg-type]
+        waited.add_done_callback(lambda future: self._on_done(end_offset, future))
+
+    def _on_done(self, end_offset: int, future: "asyncio.Future[object]") -> None:
+        if future.cancelled():
+            self._on_failure(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "the flush was cancelled"))
+            return
+        error = future.exception()
+        if error is None:
+            self._on_flushed(end_offset)
+        else:
+            self._on_failure(error)
+
+    def _on_flushed(self, end_offset: int) -> None:
+        self._when_flushed(end_offset)
+        while self._waiting and self._waiting[0][0] <= end_offset:
+            _, done = self._waiting.popleft()
+            if not done.done():
+                done.set_result(None)
+        if self._waiting:
+            self._flush()
+        else:
+            self._is_flushing = False
+
+    def _on_failure(self, error: BaseException) -> None:
+        self._when_failed(error)
+        if isinstance(error, OSError):
+            error = ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
+        self._failure = error
+        while self._waiting:
+            _, done = self._waiting.popleft()
+            if not done.done():
+                done.set_exception(error)

@@ -1,0 +1,119 @@
+"""One flush serves all who had written when it began, and nobody else."""
+
+import asyncio
+import errno
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from functools import partial
+from typing import Any
+
+import pytest
+
+from moldau.broker.shared_flush import SharedFlush
+from moldau.errors import ApiError, ErrorCode
+from moldau.storage.simulated_disk import SimulatedDisk
+from tests.storage.log_making import append, new_log
+
+TIMEOUT_S = 30
+
+
+class ByHand:
+    """An executor whose work waits until the test wants it done."""
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[Future[object], Callable[[], object]]] = []
+
+    def submit(self, fn: Callable[..., object], /, *arguments: Any) -> Future[object]:
+        future: Future[object] = Future()
+        self.waiting.append((future, partial(fn, *arguments)))
+        return future
+
+    def run_next(self) -> None:
+        future, work = self.waiting.pop(0)
+        try:
+            future.set_result(work())
+        except Exception as error:
+            future.set_exception(error)
+
+
+class Flushing:
+    """A log, and what is heard of its flushes."""
+
+    def __init__(self) -> None:
+        self.disk = SimulatedDisk()
+        self.executor = ByHand()
+        self.log = new_log(self.disk, executor=self.executor)
+        self.flushed: list[int] = []
+        self.failures: list[BaseException] = []
+        self.shared = SharedFlush(self.log, self.flushed.append, self.failures.append)
+
+    async def write(self) -> "asyncio.Task[None]":
+        """Write a record, and begin to wait for it."""
+        append(self.log, b"x")
+        waiting = asyncio.ensure_future(self.shared.wait())
+        await turns()
+        return waiting
+
+
+async def turns() -> None:
+    """Let everybody go on who can."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+def run(scenario: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(scenario, TIMEOUT_S))
+
+
+def test_who_comes_while_a_flush_runs_waits_for_the_next() -> None:
+    async def scenario() -> None:
+        flushing = Flushing()
+        first = await flushing.write()
+        late, later = await flushing.write(), await flushing.write()
+        assert len(flushing.executor.waiting) == 1
+        flushing.executor.run_next()
+        await turns()
+        assert (first.done(), late.done(), later.done()) == (True, False, False)
+        assert (flushing.flushed, len(flushing.executor.waiting)) == ([1], 1)
+        flushing.executor.run_next()
+        await asyncio.gather(late, later)
+        assert flushing.flushed == [1, 3]
+        # And then all is quiet, until somebody comes.
+        assert not flushing.executor.waiting
+        last = await flushing.write()
+        flushing.executor.run_next()
+        await last
+        assert flushing.flushed == [1, 3, 4]
+
+    run(scenario())
+
+
+def test_a_failed_flush_is_told_to_all_who_wait_and_to_all_who_come_later() -> None:
+    async def scenario() -> None:
+        flushing = Flushing()
+        first, second = await flushing.write(), await flushing.write()
+        flushing.disk.fail_next("fsync", "*", errno.EIO)
+        flushing.executor.run_next()
+        third = flushing.shared.wait()
+        for waiting in (first, second, third):
+            with pytest.raises(ApiError) as refused:
+                await waiting
+            assert refused.value.code is ErrorCode.KAFKA_STORAGE_ERROR
+        assert flushing.shared.has_failed
+        assert (flushing.flushed, len(flushing.failures)) == ([], 1)
+        assert not flushing.executor.waiting
+
+    run(scenario())
+
+
+def test_a_flush_that_never_ran_is_a_failed_one() -> None:
+    async def scenario() -> None:
+        flushing = Flushing()
+        waiting = await flushing.write()
+        future, _ = flushing.executor.waiting.pop()
+        future.cancel()
+        with pytest.raises(ApiError, match="the flush was cancelled"):
+            await waiting
+        assert flushing.flushed == []
+
+    run(scenario())
