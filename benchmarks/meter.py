@@ -23,7 +23,8 @@ def usage(pid: int) -> Usage:
             status = Path(f"/proc/{one}/status").read_text()
         except OSError:  # It ended meanwhile.
             continue
-        cpu += (int(stat[11]) + int(stat[12])) / CLOCK_TICKS
+        # Its own, and that of processes it started which have ended.
+        cpu += sum(int(ticks) for ticks in stat[11:15]) / CLOCK_TICKS
         resident = [line for line in status.splitlines() if line.startswith("VmRSS")]
         rss += sum(int(line.split()[1]) * 1024 / MB for line in resident)
     return Usage(cpu, rss)

@@ -1,15 +1,10 @@
 """Compacted topics on a whole broker: what is refused, what is cleaned, what is remembered."""
 
 import asyncio
-import os
 import subprocess
 import sys
-import threading
-from concurrent.futures import ThreadPoolExecutor
 
-import pytest
-
-from moldau.broker.log_cleaning import stand_back
+from moldau.broker.log_cleaning import LogCleaning
 from moldau.clock import ManualClock
 from moldau.errors import ErrorCode
 from moldau.protocol.messages.incremental_alter_configs import (
@@ -18,6 +13,9 @@ from moldau.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from moldau.storage.checkpoint import CLEANER_OFFSET_CHECKPOINT, read_offsets
+from moldau.storage.cleaning_process import ProcessWork
+from moldau.storage.cleaning_work import LocalWork
+from moldau.storage.disk import RealDisk
 from moldau.storage.partition_log import PartitionLog
 from moldau.storage.simulated_disk import SimulatedDisk
 from tests.broker.batches import batch
@@ -143,13 +141,20 @@ def test_settings_of_the_cleaner_can_be_changed_while_it_runs() -> None:
     asyncio.run(scenario())
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only there a thread has its own priority")
-def test_a_thread_that_cleans_stands_back_and_no_other_does() -> None:
-    before = os.getpriority(os.PRIO_PROCESS, 0)
-    with ThreadPoolExecutor(1, initializer=stand_back) as pool:
-        native_id = pool.submit(threading.get_native_id).result()
-        assert os.getpriority(os.PRIO_PROCESS, native_id) == min(before + 10, 19)
-    assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == before
+def test_only_a_large_log_on_a_real_disk_is_worth_a_process() -> None:
+    small, large = 1 << 20, 1 << 30
+
+    async def scenario() -> None:
+        broker = SimulatedBroker(SimulatedDisk(), ManualClock())
+        await broker.node.start()
+        assert isinstance(broker.node.cleaning.work_for(large), LocalWork)
+        configs = broker.node.broker.configs
+        on_real_disk = LogCleaning(broker.node.logs, configs, RealDisk(), ManualClock())
+        assert isinstance(on_real_disk.work_for(small), LocalWork)
+        assert isinstance(on_real_disk.work_for(large), ProcessWork)
+        await broker.node.stop()
+
+    asyncio.run(scenario())
 
 
 def test_a_broker_with_nothing_to_clean_does_not_load_the_cleaner() -> None:

@@ -12,6 +12,7 @@ from moldau.record.compression import Codec
 from moldau.record.header import BatchHeader, iter_headers
 from moldau.record.records import BatchBuilder, Record, decode_records
 from moldau.storage.batch_scan import iter_batches, iter_valid_batches
+from moldau.storage.cleaning_work import PassWork
 from moldau.storage.disk import Disk
 from moldau.storage.log_cleaner import LogCleaner
 from moldau.storage.partition_log import PartitionLog
@@ -65,6 +66,7 @@ class Cleaner:
         clock: ManualClock,
         logs: Sequence[PartitionLog],
         map_bytes: int | None = None,
+        work_for: Callable[[int], PassWork] | None = None,
         **settings: object,
     ) -> None:
         """``map_bytes`` makes the offset map smaller than any user may."""
@@ -86,6 +88,7 @@ class Cleaner:
             post=self.threads.post,
             on_cleaned=lambda log: self.on_cleaned(log),
             pause=self._pause,
+            work_for=work_for,
         )
 
     def _pause(self, seconds: float) -> None:

@@ -18,7 +18,7 @@ from moldau.storage.cleaned_segment import CleanedSegment
 from moldau.storage.cleaned_transactions import CleanedTransactions
 from moldau.storage.cleaner_throttle import CleanerThrottle
 from moldau.storage.cleaning import Cleaning
-from moldau.storage.cleaning_pass import clean_chunk
+from moldau.storage.cleaning_work import clean_chunk
 from moldau.storage.disk import DiskFile
 from moldau.storage.offset_map_builder import DirtySegment, fill_offset_map
 from moldau.storage.simulated_disk import SimulatedDisk

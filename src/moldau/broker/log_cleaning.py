@@ -1,16 +1,13 @@
-"""The log cleaner of a running broker: when it looks for work, and in which threads it works.
+"""The log cleaner of a running broker: when it looks for work, and where it works.
 
 A broker without compacted topics, or with none that has grown beyond a segment, never loads
 the cleaner. Afterwards it costs what it uses: a thread for each log that is being cleaned,
-and the memory of an offset map for as long as that takes.
+and the memory of an offset map for as long as that takes. For a large log the thread has a
+process do the work, so that clients hardly feel it (``cleaning_process``).
 """
 
 import asyncio
-import contextlib
 import logging
-import os
-import sys
-import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
@@ -18,31 +15,21 @@ from typing import TYPE_CHECKING, Final
 from moldau.broker.background import take_some
 from moldau.broker.dynamic_config import DynamicConfig
 from moldau.clock import Clock
-from moldau.storage.disk import Disk
+from moldau.storage.disk import Disk, RealDisk
 from moldau.storage.log_manager import LogManager
 
 if TYPE_CHECKING:
+    from moldau.storage.cleaning_work import PassWork
     from moldau.storage.log_cleaner import LogCleaner
 
 # Threads are made as they are needed; ``log.cleaner.threads`` says how many are.
 _MOST_THREADS: Final = 256
-# How far they stand back from the thread that serves clients, in steps of ``nice``. Not as far as
-# they could: a thread that waits for a processor may hold the GIL, and logs must be cleaned on a
-# busy machine too.
-_NICENESS: Final = 10
+# A pass over fewer bytes is over in a thread before a process could have begun.
+_WORTH_A_PROCESS_BYTES: Final = 32 << 20
 # A backoff of zero would keep the event loop busy.
 _SHORTEST_BACKOFF_MS: Final = 10
 
 logger = logging.getLogger(__name__)
-
-
-def stand_back() -> None:
-    """Let the scheduler prefer every other thread to this one, if it can tell threads apart."""
-    if sys.platform == "linux":
-        thread = threading.get_native_id()
-        with contextlib.suppress(OSError):
-            niceness = os.getpriority(os.PRIO_PROCESS, thread) + _NICENESS
-            os.setpriority(os.PRIO_PROCESS, thread, niceness)
 
 
 class LogCleaning:
@@ -65,6 +52,8 @@ class LogCleaning:
         self._pool: ThreadPoolExecutor | None = None
         self._timer: asyncio.Handle | None = None
         self._is_stopped = False
+        # Another process sees what is on a real disk only.
+        self._uses_processes = executor is None and isinstance(disk, RealDisk)
         self.cleaner: LogCleaner | None = None
 
     @property
@@ -132,7 +121,7 @@ class LogCleaning:
         executor = self._executor
         if executor is None:
             executor = self._pool = ThreadPoolExecutor(
-                _MOST_THREADS, thread_name_prefix="moldau-cleaner", initializer=stand_back
+                _MOST_THREADS, thread_name_prefix="moldau-cleaner"
             )
         return LogCleaner(
             logs=self._logs.resting_logs,
@@ -143,4 +132,17 @@ class LogCleaning:
             post=self._loop.call_soon_threadsafe,
             on_cleaned=lambda log: self._logs.checkpoint_cleaner_offsets(log.log_dir),
             search_soon=lambda now_ms: self.look(),
+            work_for=self.work_for,
         )
+
+    def work_for(self, size_bytes: int) -> "PassWork":
+        """Who does the work of a pass over so many bytes."""
+        from moldau.storage.cleaning_process import ProcessWork
+        from moldau.storage.cleaning_work import LocalWork
+
+        if self._uses_processes and size_bytes >= _WORTH_A_PROCESS_BYTES:
+            return ProcessWork(on_lost=self._lost_process)
+        return LocalWork(self._disk)
+
+    def _lost_process(self) -> None:
+        self._uses_processes = False

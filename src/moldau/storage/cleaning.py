@@ -2,8 +2,8 @@
 
 The thread only reads segments that no longer change and writes files that nobody knows
 yet. The owner of the log may meanwhile cut it, delete it or lose its disk; it then calls
-``abort``, and the work ends at its next look, at the latest after a few hundred
-kilobytes. Retention waits instead: there is no hurry in it.
+``abort``, and the work ends at its next look, at the latest after a few
+megabytes. Retention waits instead: there is no hurry in it.
 """
 
 import threading
@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from moldau.clock import Clock
 from moldau.storage.cleaner_throttle import CleanerThrottle
 
-# How much is transferred between two looks at the clock and at the owner's wishes.
+# How much is transferred at least between two looks at the clock and at the owner's wishes.
 _LOOK_EVERY_BYTES: Final = 64 * 1024
 
 
@@ -27,6 +27,12 @@ class Swap(Protocol):
     def go_on(self) -> bool: ...
 
     def finish(self) -> None: ...
+
+
+class Transfers(Protocol):
+    """Whoever must hear of bytes that were read or written: ``Cleaning``, or who tells it."""
+
+    def transferred(self, size_bytes: int) -> None: ...
 
 
 class Cleaning:
@@ -86,8 +92,11 @@ class Cleaning:
         while self._unbooked >= _LOOK_EVERY_BYTES:
             self.check()
             rate = self._bytes_per_second()
-            wait_ms = self._throttle.book(_LOOK_EVERY_BYTES, rate, self._clock.now_ms())
-            self._unbooked -= _LOOK_EVERY_BYTES
+            # What takes a tenth of a second at that rate: a change of it should be heard soon,
+            # and without a limit there is no reason to look at every few bytes of many.
+            size = int(min(self._unbooked, max(_LOOK_EVERY_BYTES, rate / 10)))
+            wait_ms = self._throttle.book(size, rate, self._clock.now_ms())
+            self._unbooked -= size
             if wait_ms >= 1:
                 self._pause(wait_ms / 1000)
                 self.check()

@@ -25,27 +25,27 @@ import contextlib
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from moldau.record.offset_map import OffsetMap
-from moldau.storage.batch_cleaner import BatchCleaner, LastRecord
-from moldau.storage.chunk_walk import ChunkWalk
-from moldau.storage.cleaned_segment import CleanedSegment, remove_cleaned
-from moldau.storage.cleaned_transactions import CleanedTransactions
+from moldau.storage.batch_cleaner import LastRecord
+from moldau.storage.cleaned_segment import open_cleaned, remove_cleaned
 from moldau.storage.cleaner_offsets import DirtyLog
 from moldau.storage.cleaning import Cleaning, CleaningAborted
+from moldau.storage.cleaning_work import (
+    Cleaned,
+    CleanerMemory,
+    CleanOrder,
+    DirtyPart,
+    FillOrder,
+    PassWork,
+    RulesOrder,
+    Source,
+    config_fields,
+)
 from moldau.storage.disk import Disk
-from moldau.storage.offset_map_builder import DirtySegment, fill_offset_map
 from moldau.storage.partition_log import PartitionLog
 from moldau.storage.segment import Segment
 from moldau.storage.segment_groups import SegmentSizes, group_segments
 from moldau.storage.segment_swap import SegmentSwap
-
-
-class CleanerMemory(NamedTuple):
-    """What one cleaner may use."""
-
-    offset_map_bytes: int
-    load_factor: float
-    read_bytes: int
+from moldau.storage.txn_index import AbortedTxn
 
 
 class CleanerStats(NamedTuple):
@@ -74,6 +74,7 @@ class CleaningPass:
         disk: Disk,
         cleaning: Cleaning,
         memory: CleanerMemory,
+        work: PassWork,
         now_ms: int,
     ) -> None:
         """On the owner's thread, as all else but what ``run`` yields."""
@@ -82,6 +83,7 @@ class CleaningPass:
         self._disk = disk
         self._cleaning = cleaning
         self._memory = memory
+        self._work = work
         self._now_ms = now_ms
         # The settings of the log when the pass began; a change of them waits for the next.
         self._config = log.config
@@ -98,51 +100,42 @@ class CleaningPass:
         Raises:
             CleaningAborted, CorruptSegment, CorruptBatch, ValueError, ApiError, OSError.
         """
-        upper_bound = self._dirty.first_uncleanable_offset
-        memory = self._memory
-        offset_map = OffsetMap(memory.offset_map_bytes, memory.load_factor)
-        dirty_segments = self._dirty_segments()
-        transactions = self._transactions(self._dirty.first_dirty_offset)
-        end_offset: int = yield lambda: fill_offset_map(
-            offset_map,
-            dirty_segments,
-            transactions,
-            self._dirty.first_dirty_offset,
-            self._cleaning,
-            memory.read_bytes,
+        first_dirty = self._dirty.first_dirty_offset
+        filling = FillOrder(
+            self._memory, self._dirty_parts(), self._aborted_from(first_dirty), first_dirty
         )
-
-        segments = [segment for segment in self._segments if segment.base_offset < end_offset]
-        groups = self._groups(segments)
-        cleaner = BatchCleaner(
-            offset_map,
-            self._transactions(segments[0].base_offset),
-            self._last_records(),
-            self._config,
-            upper_bound_offset=upper_bound,
-            now_ms=self._now_ms,
-        )
-        bytes_written = 0
-        for group in groups:
-            cleaned = yield from self._replace(group, cleaner)
-            bytes_written += cleaned.size
+        work = self._work
+        try:
+            end_offset: int = yield lambda: work.fill(filling, self._cleaning)
+            segments = [segment for segment in self._segments if segment.base_offset < end_offset]
+            groups = self._groups(segments)
+            rules = self._rules(segments[0].base_offset)
+            yield lambda: work.take_rules(rules)
+            bytes_written = 0
+            cleaned = Cleaned(0, 0, 0)
+            for group in groups:
+                cleaned = yield from self._replace(group)
+                bytes_written += cleaned.size_bytes
+        except BaseException:
+            work.close()
+            raise
         # Where it is not waited for: giving so many pages back takes milliseconds.
-        yield offset_map.clear
+        yield work.close
         return CleanerStats(
             end_offset=end_offset,
             bytes_read=sum(segment.size for segment in segments),
             bytes_written=bytes_written,
-            records_read=cleaner.records_read,
-            records_kept=cleaner.records_kept,
+            records_read=cleaned.records_read,
+            records_kept=cleaned.records_kept,
             segments_before=len(segments),
             segments_after=len(groups),
         )
 
-    def _dirty_segments(self) -> list[DirtySegment]:
+    def _dirty_parts(self) -> list[DirtyPart]:
         first_dirty = self._dirty.first_dirty_offset
         ends = [segment.base_offset for segment in self._segments[1:]]
         ends.append(self._dirty.first_uncleanable_offset)
-        found: list[DirtySegment] = []
+        found: list[DirtyPart] = []
         for segment, end_offset in zip(self._segments, ends, strict=True):
             if end_offset <= first_dirty:
                 continue
@@ -151,12 +144,22 @@ class CleaningPass:
                 place = segment.find(first_dirty)
                 start = place.position if place is not None else segment.size
                 first_offset = place.base_offset if place is not None else end_offset
-            found.append(DirtySegment(segment.log, start, segment.size, first_offset, end_offset))
+            path = segment.log.path
+            found.append(DirtyPart(path, start, segment.size, first_offset, end_offset))
         return found
 
-    def _transactions(self, start_offset: int) -> CleanedTransactions:
+    def _aborted_from(self, start_offset: int) -> list[AbortedTxn]:
         end_offset = self._dirty.first_uncleanable_offset
-        return CleanedTransactions(self._log.aborted_transactions(start_offset, end_offset))
+        return self._log.aborted_transactions(start_offset, end_offset)
+
+    def _rules(self, start_offset: int) -> RulesOrder:
+        return RulesOrder(
+            self._aborted_from(start_offset),
+            self._last_records(),
+            config_fields(self._config),
+            self._dirty.first_uncleanable_offset,
+            self._now_ms,
+        )
 
     def _last_records(self) -> dict[int, LastRecord]:
         return {
@@ -180,18 +183,20 @@ class CleaningPass:
         groups = group_segments(sizes, end_offset, config.segment_bytes, config.segment_index_bytes)
         return [segments[group.start : group.stop] for group in groups]
 
-    def _replace(
-        self, group: Sequence[Segment], cleaner: BatchCleaner
-    ) -> Generator[Work, Any, Segment]:
+    def _replace(self, group: Sequence[Segment]) -> Generator[Work, Any, Cleaned]:
         """Clean a group of segments into one, and put it in their place."""
+        order = CleanOrder(
+            self._directory,
+            [Source(segment.log.path, segment.size, segment.base_offset) for segment in group],
+        )
         is_swapped = False
         try:
-            cleaned: Segment = yield lambda: self._clean(group, cleaner)
+            cleaned, segment = yield lambda: self._clean(order)
             self._cleaning.check()
             if self._log.is_closed:
                 raise CleaningAborted
             is_swapped = True
-            swap = SegmentSwap(self._log, cleaned, group)
+            swap = SegmentSwap(self._log, segment, group)
             while self._cleaning.go_on_with(swap):
                 yield swap.work
         finally:
@@ -199,35 +204,12 @@ class CleaningPass:
                 with contextlib.suppress(OSError):
                     remove_cleaned(self._disk, self._directory, group[0].base_offset)
         yield lambda: self._disk.sync_dir(self._directory)
+        assert isinstance(cleaned, Cleaned)
         return cleaned
 
-    def _clean(self, group: Sequence[Segment], cleaner: BatchCleaner) -> Segment:
-        """In the thread: what is left of ``group``, as a segment on the device."""
-        target = CleanedSegment(
-            self._disk, self._directory, group[0].base_offset, self._config, self._now_ms
-        )
-        for segment in group:
-            walk = ChunkWalk(
-                segment.log, 0, segment.size, segment.base_offset, self._memory.read_bytes
-            )
-            while walk.read():
-                size_before = target.size_bytes
-                clean_chunk(walk, cleaner, target)
-                self._cleaning.transferred(walk.at + target.size_bytes - size_before)
-        return target.finish(self._disk.modified_ms(group[-1].log.path))
-
-
-def clean_chunk(walk: ChunkWalk, cleaner: BatchCleaner, target: CleanedSegment) -> None:
-    """Write what is left of a chunk."""
-    while True:
-        run = walk.take_run()
-        if run is not None:
-            for part in cleaner.clean_run(run):
-                target.append(part)
-        found = walk.take_batch()
-        if found is None:
-            return
-        at, header = found
-        batch = cleaner.clean(header, walk.chunk, at)
-        if batch is not None:
-            target.append(batch)
+    def _clean(self, order: CleanOrder) -> tuple[Cleaned, Segment]:
+        """In the thread: what is left of a group, as a segment on the device."""
+        cleaned = self._work.clean(order, self._cleaning)
+        base_offset = order.sources[0].base_offset
+        segment = open_cleaned(self._disk, self._directory, base_offset, self._config, self._now_ms)
+        return cleaned, segment

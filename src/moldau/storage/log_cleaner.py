@@ -35,7 +35,9 @@ from moldau.storage.cleaner_offsets import (
 )
 from moldau.storage.cleaner_throttle import CleanerThrottle
 from moldau.storage.cleaning import Cleaning, CleaningAborted
-from moldau.storage.cleaning_pass import CleanerMemory, CleanerStats, CleaningPass, Steps, Work
+from moldau.storage.cleaning_pass import CleanerStats, CleaningPass, Steps, Work
+from moldau.storage.cleaning_process import CleaningProcessLost
+from moldau.storage.cleaning_work import CleanerMemory, LocalWork, PassWork
 from moldau.storage.disk import Disk
 from moldau.storage.log_context import Executor
 from moldau.storage.log_failure import is_no_room
@@ -76,13 +78,15 @@ class LogCleaner:
         on_cleaned: Callable[[PartitionLog], object],
         pause: Callable[[float], object] | None = None,
         search_soon: Callable[[int], object] | None = None,
+        work_for: Callable[[int], PassWork] | None = None,
     ) -> None:
         """``post`` lets the owner's thread call something soon; it is called from any thread.
 
         ``on_cleaned`` hears of each log whose ``cleaner_checkpoint`` moved. ``config`` is asked
         anew every time, so that a change of ``log.cleaner.*`` holds from the next pass on, and
         that of the throttle at once. ``search_soon`` is asked for a ``search`` when all that
-        the last one found is clean; by default it happens at once.
+        the last one found is clean; by default it happens at once. ``work_for`` says who does
+        the work of a pass over so many bytes; by default the executor does it itself.
         """
         self._logs = logs
         self._config = config
@@ -94,6 +98,7 @@ class LogCleaner:
         self._pause = pause
         self._throttle = CleanerThrottle()
         self._search_soon = search_soon or self.run
+        self._work_for = work_for or (lambda size_bytes: LocalWork(disk))
         self._jobs: dict[TopicPartition, _Job] = {}
         # What the last search found and nobody has begun with, the filthiest first.
         self._waiting: deque[PartitionLog] = deque()
@@ -198,7 +203,8 @@ class LogCleaner:
             lambda: self._config().log_cleaner_io_max_bytes_per_second,
             self._pause,
         )
-        steps = CleaningPass(log, dirty, self._disk, cleaning, memory, now_ms).run()
+        work = self._work_for(dirty.total_bytes)
+        steps = CleaningPass(log, dirty, self._disk, cleaning, memory, work, now_ms).run()
         job = _Job(log, dirty, cleaning, steps, now_ms)
         self._jobs[log.topic_partition] = job
         log.cleaning = cleaning
@@ -262,6 +268,12 @@ class LogCleaner:
         is_unwanted = job.cleaning.is_aborted or log.is_closed
         if is_unwanted or isinstance(error, CleaningAborted):
             _log.debug("Cleaning of %s was given up: it changed meanwhile", log.topic_partition)
+        elif isinstance(error, CleaningProcessLost):
+            _log.warning(
+                "The process that cleaned %s was lost (%s): it is cleaned in a thread from now on",
+                log.topic_partition,
+                error,
+            )
         elif isinstance(error, OSError) and is_no_room(error):
             _log.warning(
                 "No room in %s to clean %s, which would free some: it is tried again in %d ms",

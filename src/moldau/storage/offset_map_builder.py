@@ -14,7 +14,7 @@ from moldau.record.offset_map import OffsetMap
 from moldau.record.records import read_payload
 from moldau.storage.chunk_walk import ChunkWalk
 from moldau.storage.cleaned_transactions import CleanedTransactions, marker_type
-from moldau.storage.cleaning import Cleaning
+from moldau.storage.cleaning import Transfers
 from moldau.storage.disk import DiskFile
 
 
@@ -35,7 +35,7 @@ def fill_offset_map(
     segments: Iterable[DirtySegment],
     transactions: CleanedTransactions,
     from_offset: int,
-    cleaning: Cleaning,
+    cleaning: Transfers,
     read_bytes: int,
 ) -> int:
     """Put every key from ``from_offset`` on; returns the offset up to which the map reaches.

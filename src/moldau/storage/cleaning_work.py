@@ -1,0 +1,193 @@
+"""The long steps of a pass, as orders that say everything by themselves.
+
+Reading the dirty part of a log and writing what is left of a group of segments is nearly all of a
+cleaning. Both need files, numbers and settings, and nothing of the log that is open in the broker.
+So an order names them, and whoever carries it out, a thread or another process
+(``cleaning_process``), opens the files anew.
+
+Rules this module keeps:
+
+* A source is read by its path, and only while its log is being cleaned: nobody renames it then
+  without giving the cleaning up first.
+* A cleaned segment is whole and on the device before its size is told.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from typing import Any, NamedTuple, Protocol
+
+from moldau.config.topic import LogConfig
+from moldau.record.offset_map import OffsetMap
+from moldau.storage.batch_cleaner import BatchCleaner, LastRecord
+from moldau.storage.chunk_walk import ChunkWalk
+from moldau.storage.cleaned_segment import CleanedSegment
+from moldau.storage.cleaned_transactions import CleanedTransactions
+from moldau.storage.cleaning import Transfers
+from moldau.storage.disk import Disk
+from moldau.storage.offset_map_builder import DirtySegment, fill_offset_map
+from moldau.storage.txn_index import AbortedTxn
+
+
+class CleanerMemory(NamedTuple):
+    """What one cleaner may use."""
+
+    offset_map_bytes: int
+    load_factor: float
+    read_bytes: int
+
+
+class DirtyPart(NamedTuple):
+    """See ``DirtySegment``, which is this with an open file."""
+
+    path: str
+    start: int
+    size: int
+    first_offset: int
+    end_offset: int
+
+
+class FillOrder(NamedTuple):
+    """Gather the last offset of every key, from ``from_offset`` on."""
+
+    memory: CleanerMemory
+    parts: Sequence[DirtyPart]
+    # The transactions that reach into these parts.
+    aborted: Sequence[AbortedTxn]
+    from_offset: int
+
+
+class RulesOrder(NamedTuple):
+    """What decides about a record besides the offsets gathered; see ``BatchCleaner``."""
+
+    aborted: Sequence[AbortedTxn]
+    last_records: dict[int, LastRecord]
+    # The fields of a ``LogConfig``.
+    config: dict[str, Any]
+    upper_bound_offset: int
+    now_ms: int
+
+
+class Source(NamedTuple):
+    """A segment to be cleaned."""
+
+    path: str
+    size: int
+    base_offset: int
+
+
+class CleanOrder(NamedTuple):
+    """Write what is left of ``sources`` into one segment, under the suffix ``.cleaned``."""
+
+    directory: str
+    sources: Sequence[Source]
+
+
+class Cleaned(NamedTuple):
+    """What came of a ``CleanOrder``; the records are counted from the first group on."""
+
+    size_bytes: int
+    records_read: int
+    records_kept: int
+
+
+class PassWork(Protocol):
+    """Carries out the orders of one pass: a fill, the rules, then the groups one by one.
+
+    ``fill`` and ``clean`` may take long, and raise CleaningAborted, CorruptSegment,
+    CorruptBatch, ValueError and OSError.
+    """
+
+    def fill(self, order: FillOrder, cleaning: Transfers) -> int:
+        """The offset up to which the gathered offsets reach."""
+        ...
+
+    def take_rules(self, order: RulesOrder) -> None: ...
+
+    def clean(self, order: CleanOrder, cleaning: Transfers) -> Cleaned: ...
+
+    def close(self) -> None:
+        """Give the memory back. Idempotent."""
+        ...
+
+
+class LocalWork:
+    """Does the work where it is called."""
+
+    def __init__(self, disk: Disk) -> None:
+        self._disk = disk
+        self._offset_map: OffsetMap | None = None
+        self._read_bytes = 0
+
+    def fill(self, order: FillOrder, cleaning: Transfers) -> int:
+        memory = order.memory
+        self._read_bytes = memory.read_bytes
+        self._offset_map = OffsetMap(memory.offset_map_bytes, memory.load_factor)
+        return fill_offset_map(
+            self._offset_map,
+            self._opened(order.parts),
+            CleanedTransactions(list(order.aborted)),
+            order.from_offset,
+            cleaning,
+            memory.read_bytes,
+        )
+
+    def take_rules(self, order: RulesOrder) -> None:
+        assert self._offset_map is not None, "the offset map is filled first"
+        self._config = LogConfig(**order.config)
+        self._now_ms = order.now_ms
+        self._cleaner = BatchCleaner(
+            self._offset_map,
+            CleanedTransactions(list(order.aborted)),
+            order.last_records,
+            self._config,
+            upper_bound_offset=order.upper_bound_offset,
+            now_ms=order.now_ms,
+        )
+
+    def clean(self, order: CleanOrder, cleaning: Transfers) -> Cleaned:
+        cleaner = self._cleaner
+        sources = order.sources
+        target = CleanedSegment(
+            self._disk, order.directory, sources[0].base_offset, self._config, self._now_ms
+        )
+        for source in sources:
+            file = self._disk.open(source.path)
+            walk = ChunkWalk(file, 0, source.size, source.base_offset, self._read_bytes)
+            while walk.read():
+                size_before = target.size_bytes
+                clean_chunk(walk, cleaner, target)
+                cleaning.transferred(walk.at + target.size_bytes - size_before)
+            file.close()
+        size_bytes = target.finish(self._disk.modified_ms(sources[-1].path)).size
+        return Cleaned(size_bytes, cleaner.records_read, cleaner.records_kept)
+
+    def close(self) -> None:
+        if self._offset_map is not None:
+            self._offset_map.clear()
+
+    def _opened(self, parts: Sequence[DirtyPart]) -> Iterator[DirtySegment]:
+        for part in parts:
+            file = self._disk.open(part.path)
+            yield DirtySegment(file, part.start, part.size, part.first_offset, part.end_offset)
+            file.close()
+
+
+def config_fields(config: LogConfig) -> dict[str, Any]:
+    """The settings of a log in a form that can be sent."""
+    return {field.name: getattr(config, field.name) for field in fields(config)}
+
+
+def clean_chunk(walk: ChunkWalk, cleaner: BatchCleaner, target: CleanedSegment) -> None:
+    """Write what is left of a chunk."""
+    while True:
+        run = walk.take_run()
+        if run is not None:
+            for part in cleaner.clean_run(run):
+                target.append(part)
+        found = walk.take_batch()
+        if found is None:
+            return
+        at, header = found
+        batch = cleaner.clean(header, walk.chunk, at)
+        if batch is not None:
+            target.append(batch)
