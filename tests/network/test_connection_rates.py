@@ -82,6 +82,16 @@ def test_what_an_address_is_refused_stays_there_for_others() -> None:
     assert waits(meter, 4) == [0, 0, 0, 250]
 
 
+def test_what_an_address_is_refused_among_brokers_makes_no_room_for_the_crowd() -> None:
+    meter = rates(broker=2, ips={ALICE: 1})
+    refused = []
+    for _ in range(3):
+        meter.wait_ms(BROKERS, True, 0)
+        refused.append(meter.ip_wait_ms(BROKERS, True, ALICE, 0))
+    assert refused == [0, 1000, 1000]
+    assert waits(meter, 3) == [0, 0, 500]
+
+
 def test_new_limits_hold_for_what_was_counted_before() -> None:
     meter = rates(broker=1000)
     assert waits(meter, 4) == [0] * 4

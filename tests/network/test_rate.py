@@ -53,6 +53,12 @@ def test_an_event_counts_for_as_long_as_the_window(later_ms: int, is_idle: bool)
     assert (rate.excess_ms(1, later_ms) == 0) is is_idle
 
 
+def test_a_sample_counts_until_its_last_event_is_old_enough() -> None:
+    rate = metered((1, 0), (1, 900))
+    assert not rate.is_idle(11_899)
+    assert rate.is_idle(11_900)
+
+
 def test_what_is_taken_back_does_not_count() -> None:
     assert metered((21, 0), (-1, 0)).excess_ms(2, now_ms=0) == 0
 

@@ -1,6 +1,8 @@
 """Logs and batches for the tests of the log."""
 
 import random
+from collections.abc import Callable
+from typing import Any
 
 from moldau.clock import ManualClock
 from moldau.config.topic import LogConfig
@@ -19,6 +21,22 @@ TOPIC_PARTITION = TopicPartition("orders", 0)
 DIRECTORY = "/data/orders-0"
 START_MS = 1_700_000_000_000
 EPOCH = 3
+SMALL_SEGMENTS = LogConfig(segment_bytes=500, index_interval_bytes=100)
+
+
+class Later:
+    """An executor whose work waits until the test wants it done."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Callable[[], object]] = []
+
+    def submit(self, fn: Callable[..., object], /, *arguments: Any) -> object:
+        self.waiting.append(lambda: fn(*arguments))
+        return None
+
+    def run(self) -> None:
+        for work in self.waiting:
+            work()
 
 
 def batch(
@@ -63,6 +81,14 @@ def new_log(
         config or LogConfig(),
         clean_shutdown=True,
     )
+
+
+def new_log_with(*values: bytes, config: LogConfig | None = None) -> PartitionLog:
+    """A log with a batch for each value."""
+    log = new_log(config=config)
+    for value in values:
+        append(log, value)
+    return log
 
 
 def reopened(

@@ -1,26 +1,22 @@
-"""A flush in another thread, while the log gets another name."""
+"""Flushes: when they are due, and in another thread, while the log changes or gets another name."""
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from moldau.config.topic import LogConfig
 from moldau.storage.simulated_disk import SimulatedDisk, SimulatedFile
-from tests.storage.log_making import DIRECTORY, append, batch, new_log, read_all
+from tests.storage.log_making import (
+    DIRECTORY,
+    SMALL_SEGMENTS,
+    Later,
+    append,
+    batch,
+    new_log,
+    read_all,
+)
 
 RENAMED = "/data/orders-0.00ff-future"
-
-
-class Later:
-    """An executor whose work waits until the test wants it done."""
-
-    def __init__(self) -> None:
-        self.waiting: list[Callable[[], object]] = []
-
-    def submit(self, fn: Callable[..., object], /, *arguments: Any) -> object:
-        self.waiting.append(lambda: fn(*arguments))
-        return None
 
 
 class RestlessDisk(SimulatedDisk):
@@ -55,8 +51,7 @@ def test_a_log_that_is_renamed_amid_its_flush_is_flushed_under_its_new_name(mome
     assert len(executor.waiting) >= 1
     disk.happens = lambda: log.rename_directory(RENAMED)
     disk.countdown = moment
-    for work in executor.waiting:
-        work()
+    executor.run()
     if disk.countdown > 0:
         log.rename_directory(RENAMED)
     assert log.recovery_point == log.segments.active.base_offset > 0
@@ -75,6 +70,23 @@ def test_a_snapshot_that_retention_took_holds_up_no_flush() -> None:
     for name in disk.list_dir(DIRECTORY):
         if name.endswith(".snapshot"):
             disk.remove(f"{DIRECTORY}/{name}")
-    for work in executor.waiting:
-        work()
+    executor.run()
     assert log.recovery_point == log.segments.active.base_offset > 0
+
+
+def test_flushes_wait_for_the_executor_they_are_given() -> None:
+    executor = Later()
+    log = new_log(config=SMALL_SEGMENTS, executor=executor)
+    for _ in range(4):
+        append(log, b"x" * 150)
+    assert (log.recovery_point, len(executor.waiting)) == (0, 1)
+    executor.run()
+    assert log.recovery_point == 2
+
+
+def test_flush_messages_flushes_inline() -> None:
+    log = new_log(config=LogConfig(flush_messages=3))
+    append(log, b"a", b"b")
+    assert log.recovery_point == 0
+    append(log, b"c")
+    assert log.recovery_point == 3

@@ -14,6 +14,7 @@ from moldau.config.topic import LogConfig
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import TopicPartition
 from moldau.storage.checkpoint import (
+    CLEANER_OFFSET_CHECKPOINT,
     LOG_START_OFFSET_CHECKPOINT,
     RECOVERY_POINT_CHECKPOINT,
     has_clean_shutdown,
@@ -285,6 +286,20 @@ def test_start_offsets_are_written_where_the_segments_do_not_say_them() -> None:
     found = started(disk).get(ORDERS)
     assert found is not None
     assert (found.log_start_offset, found.log_end_offset) == (2, 3)
+
+
+def test_only_logs_that_were_cleaned_have_a_place_for_the_cleaner() -> None:
+    disk = SimulatedDisk()
+    path = f"/d1/{CLEANER_OFFSET_CHECKPOINT}"
+    manager = started(disk)
+    for topic_partition in (ORDERS, TopicPartition("other", 0)):
+        append(manager.get_or_create(topic_partition, CONFIG, TOPIC_ID), b"a")
+    manager.shutdown()
+    assert not disk.exists(path)
+    again = started(disk)
+    again.logs[ORDERS].cleaner_checkpoint = 1
+    again.shutdown()
+    assert read_offsets(disk, path) == {ORDERS: 1}
 
 
 def test_checkpoints_that_did_not_change_are_not_written_again() -> None:

@@ -9,7 +9,15 @@ from moldau.storage.log_reader import MAX_COPIED_BYTES
 from moldau.storage.partition_log import PartitionLog
 from moldau.storage.simulated_disk import SimulatedDisk
 from tests.storage.log_cleaning import COMPACT, Cleaner, records_of, roll, write
-from tests.storage.log_making import START_MS, data_of, new_log, reopened
+from tests.storage.log_making import (
+    SMALL_SEGMENTS,
+    START_MS,
+    append,
+    data_of,
+    new_log,
+    new_log_with,
+    reopened,
+)
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -189,3 +197,37 @@ def test_a_reader_in_a_segment_that_is_deleted_finishes_its_read(
     clock.advance(WEEK.file_delete_delay_ms)
     log.remove_deleted_files(clock.now_ms())
     assert data_of(fetched) == before
+
+
+def test_retention_by_size_keeps_as_much_as_it_says() -> None:
+    config = replace(SMALL_SEGMENTS, retention_bytes=1000)
+    log = new_log_with(*(b"x" * 150 for _ in range(20)), config=config)
+    log.delete_old_segments(START_MS)
+    assert 1000 <= log.size_bytes < 1500
+    assert log.log_start_offset == log.segments.first.base_offset > 0
+
+
+def test_retention_by_time_may_empty_the_log_but_keeps_its_end_offset() -> None:
+    config = replace(SMALL_SEGMENTS, retention_ms=1000)
+    log = new_log_with(*(b"x" * 150 for _ in range(5)), config=config)
+    assert log.delete_old_segments(START_MS + 1000) == 0
+    assert log.delete_old_segments(START_MS + 1001) == 3
+    assert (log.log_start_offset, log.log_end_offset, log.size_bytes) == (5, 5, 0)
+    assert append(log, b"new") == 5
+
+
+def test_nothing_above_the_high_watermark_is_old() -> None:
+    config = replace(SMALL_SEGMENTS, retention_ms=1000)
+    log = new_log_with(*(b"x" * 150 for _ in range(6)), config=config)
+    log.high_watermark = 3
+    log.delete_old_segments(START_MS + 10_000)
+    assert log.log_start_offset == 2
+
+
+def test_compacted_logs_are_not_shortened_by_time() -> None:
+    config = replace(SMALL_SEGMENTS, retention_ms=1000, cleanup_policy=("compact",))
+    log = new_log(config=config)
+    log.config = replace(config, cleanup_policy=("delete",))
+    append(log, b"x")
+    log.config = config
+    assert log.delete_old_segments(START_MS + 10_000) == 0

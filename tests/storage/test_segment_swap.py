@@ -1,9 +1,15 @@
 """A swap goes in steps; whatever comes between two of them finds the log in order."""
 
+import errno
+
 import pytest
 
 from moldau.clock import ManualClock
+from moldau.errors import ApiError
+from moldau.storage.leftovers import CLEANED_SUFFIX
 from moldau.storage.partition_log import PartitionLog
+from moldau.storage.segment import Segment
+from moldau.storage.segment_swap import SegmentSwap
 from moldau.storage.simulated_disk import SimulatedDisk, keep_everything
 from tests.storage.log_cleaning import (
     COMPACT,
@@ -122,3 +128,26 @@ def test_the_directory_can_be_renamed(disk: SimulatedDisk, log: PartitionLog, st
     cleaner.threads.finish()
     assert last_values(log) == expected
     check_segments(log)
+
+
+def test_a_swap_that_failed_in_its_thread_goes_no_further(
+    disk: SimulatedDisk, log: PartitionLog
+) -> None:
+    sources = list(log.segments)[:2]
+    cleaned = Segment(
+        disk,
+        log.directory,
+        sources[0].base_offset,
+        log.config,
+        START_MS,
+        create=True,
+        file_suffix=CLEANED_SUFFIX,
+    )
+    swap = SegmentSwap(log, cleaned, sources)
+    assert swap.go_on()
+    disk.fail_next("rename", "*.cleaned", errno.EIO)
+    with pytest.raises(ApiError, match="swapping segments"):
+        swap.work()
+    # The log still reads from the sources: their names are those of their files.
+    assert not swap.go_on()
+    assert list(log.segments)[:2] == sources

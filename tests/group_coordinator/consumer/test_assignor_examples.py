@@ -51,6 +51,13 @@ def test_an_extra_partition_stays_with_the_first_that_has_one() -> None:
     assert shown(ASSIGNORS["uniform"](spec)) == {"a": "foo:0,1,2", "b": "foo:3,4", "c": "foo:5,6"}
 
 
+def test_topics_have_another_turn_when_a_later_one_has_made_room() -> None:
+    """a and b differ by one, and bar stays. Then c relieves b of foo, and a has one too many."""
+    previous: GroupAssignment = {"a": {BAR: (0, 1, 3)}, "b": {BAR: (2,), FOO: (0,)}}
+    spec = group({"a": [BAR], "b": [FOO, BAR], "c": [FOO]}, {FOO: 1, BAR: 4}, previous)
+    assert shown(ASSIGNORS["uniform"](spec)) == {"a": "bar:0,1", "b": "bar:2,3", "c": "foo:0"}
+
+
 def test_among_equals_those_take_first_that_had_less_before() -> None:
     """b begins with nothing. When it is level with a and c it stands before them in the row."""
     previous: GroupAssignment = {"a": {BAR: (0,)}, "c": {BAR: (1,)}}

@@ -94,6 +94,9 @@ def test_range_puts_static_members_first_by_instance_so_that_restarts_move_nothi
     )
     assert shown(before) == {"x1": "foo:2,3", "y1": "foo:0,1"}
     assert shown(after) == {"a9": "foo:2,3", "y1": "foo:0,1"}
+    # Before those that are not, whatever these are called.
+    mixed = group({"a": [FOO], "y1": [FOO]}, counts, instances={"y1": "one"})
+    assert shown(ASSIGNORS["range"](mixed)) == {"a": "foo:2,3", "y1": "foo:0,1"}
 
 
 def test_uniform_balances_over_all_topics_together() -> None:
