@@ -17,7 +17,7 @@ from moldau.cli.stream_app import load_app
 from moldau.client.admin import Admin, ResourceType
 from moldau.client.producer import Producer
 from moldau.spark.errors import PipelineError
-from moldau.streams import LONG, STRING, App
+from moldau.streams import LONG, STRING, App, Context, Processor
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -165,19 +165,63 @@ again.to("counts-of-counts", key=LONG, value=LONG)
     assert (first.checkpoint.committed_batch, first.lag) == (None, 3)
 
 
-def test_a_query_that_fails_says_why_in_one_line(
+def make_topic(bootstrap: str, topic: str, **values: bytes) -> None:
+    """A topic of one partition with these records, by key."""
+    with Admin(bootstrap) as admin:
+        admin.create_topic(topic, 1)
+    with Producer(bootstrap) as producer:
+        for key, value in values.items():
+            producer.send(topic, value, key.encode())
+
+
+def test_a_poison_record_is_told_in_one_line_and_nothing_is_lost_to_it(
     bootstrap: str, spark: "SparkSession", tmp_path: Path
 ) -> None:
-    with Admin(bootstrap) as admin:
-        admin.create_topic("numbers", 1)
-    with Producer(bootstrap) as producer:
-        producer.send("numbers", b"not eight bytes", b"k")
-    app = App("failing", bootstrap=bootstrap, checkpoint_dir=tmp_path)
-    app.stream("numbers", value=LONG).to("doubled")
+    one, two = LONG.dumps(1), LONG.dumps(2)
+    make_topic(bootstrap, "numbers", before=one, poison=b"not eight bytes", after=two)
+
+    def copying(**how: str) -> App:
+        app = App("failing", bootstrap=bootstrap, checkpoint_dir=tmp_path)
+        app.stream("numbers", value=LONG, **how).to("copies", key=STRING, value=LONG)
+        return app
+
     with pytest.raises(
-        PipelineError, match=r"query to-doubled failed: numbers-0 has a poison record at"
+        PipelineError, match=r"query to-copies failed: numbers-0 has a poison record at offset 1"
     ):
-        app.run(once=True, report="none")
+        copying().run(once=True, report="none")
+    # From the same checkpoint, told what to do with it.
+    mended = copying(dead_letter="dead-numbers")
+    mended.run(once=True, report="none")
+    assert dict(mended.table("copies").items()) == {"before": 1, "after": 2}
+    dead = mended.table("dead-numbers", key=STRING, value=STRING)
+    assert dict(dead.items()) == {"poison": "not eight bytes"}
+
+
+class Alarm(Processor):
+    """Rings at once, by the clock."""
+
+    def process(self, context: Context, key: str, value: str) -> None:
+        context.set_timer(context.now_ms)
+
+    def on_timer(self, context: Context, key: str) -> list[str]:
+        return [f"{key} rang"]
+
+
+def test_a_run_once_ends_though_timers_go_by_the_clock(
+    bootstrap: str, spark: "SparkSession", tmp_path: Path
+) -> None:
+    make_topic(bootstrap, "alarms", a=b"", b=b"")
+    app = App("ringing", bootstrap=bootstrap, checkpoint_dir=tmp_path)
+    app.stream("alarms").process(Alarm(), "string", time="processing").to(
+        "rang", key=STRING, value=STRING
+    )
+    app.run(once=True, report="none")
+    assert dict(app.table("rang").items()) == {"a": "a rang", "b": "b rang"}
+    # The next run goes on from there, and ends as well.
+    with Producer(bootstrap) as producer:
+        producer.send("alarms", b"", b"c")
+    app.run(once=True, report="none")
+    assert app.table("rang").get("c") == "c rang"
 
 
 def test_an_error_of_the_users_own_function_is_one_line(
@@ -185,10 +229,7 @@ def test_an_error_of_the_users_own_function_is_one_line(
 ) -> None:
     from pyspark.sql.functions import udf
 
-    with Admin(bootstrap) as admin:
-        admin.create_topic("texts", 1)
-    with Producer(bootstrap) as producer:
-        producer.send("texts", b"no number", b"k")
+    make_topic(bootstrap, "texts", k=b"no number")
     app = App("raising", bootstrap=bootstrap, checkpoint_dir=tmp_path)
     app.stream("texts").map_values(udf(lambda value: int(value), "int")).to("parsed")
     with pytest.raises(PipelineError) as raised:

@@ -82,6 +82,21 @@ def test_an_avro_schema_may_be_text_with_namespaces() -> None:
     assert Avro('["null", "long"]').loads(Avro('["null", "long"]').dumps(7)) == 7
 
 
+def test_avro_with_the_header_of_a_registry_is_of_one_schema_only() -> None:
+    pytest.importorskip("fastavro")
+    from moldau.streams.avro import Avro
+
+    framed = Avro("string", schema_id=258)
+    assert framed.dumps("ahoy") == b"\x00\x00\x00\x01\x02" + Avro("string").dumps("ahoy")
+    assert framed.loads(framed.dumps("ahoy")) == "ahoy"
+    assert framed.expects == "Avro of string with schema id 258"
+    for other in (Avro("string", schema_id=7).dumps("ahoy"), Avro("string").dumps("ahoy"), b""):
+        with pytest.raises(ValueError, match="not Avro with schema id 258"):
+            framed.loads(other)
+    with pytest.raises(PipelineError, match="schema_id=-1: the id of a registry is"):
+        Avro("string", schema_id=-1)
+
+
 def test_types_of_avro_that_spark_does_not_have_are_refused() -> None:
     pytest.importorskip("fastavro")
     from moldau.streams.avro import Avro

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from moldau.spark.errors import PipelineError
+from moldau.streams.processing import Context, Processor
 from moldau.streams.queries import Query, plan_queries
 from moldau.streams.stream import Stream
 from moldau.streams.table import Table
@@ -70,6 +71,50 @@ def test_a_count_of_counts_is_cut_between_them(topology: Topology, orders: Strea
     # A table stays one on the other side, so the topic between can be compacted.
     assert cut.sink.is_table
     assert last.sources[0].kind is NodeKind.TABLE
+
+
+def test_a_stream_taken_as_a_table_gets_a_topic_where_it_needs_one(
+    topology: Topology, orders: Stream
+) -> None:
+    latest = orders.key_by(lambda value: value).to_table(name="latest")
+    latest.filter(lambda value: value).to("written")
+    orders.join(latest).to("looked-up")
+    latest.join(Table.source(topology, "prices")).to("joined")
+    assert planned(topology) == [
+        ("to-written", ["orders"], "written", "append"),
+        ("cut-latest", ["orders"], "app-latest", "append"),
+        ("to-looked-up", ["orders", "app-latest"], "looked-up", "append"),
+        ("to-joined", ["app-latest", "prices"], "joined", "update"),
+    ]
+    written, cut, looked_up, _ = plan_queries(topology, "app")
+    assert written.sink.is_table
+    assert cut.sink.is_table
+    assert looked_up.sources[1].kind is NodeKind.TABLE
+
+
+def test_a_grouping_of_a_table_is_cut_once_for_all_that_is_made_of_it(topology: Topology) -> None:
+    cities = Table.source(topology, "people").group_by(lambda value: value, name="cities")
+    cities.count().to("counts")
+    cities.reduce(max, min).to("names")
+    assert planned(topology) == [
+        ("cut-cities", ["people"], "app-cities", "update"),
+        ("to-counts", ["app-cities"], "counts", "update"),
+        ("to-names", ["app-cities"], "names", "update"),
+    ]
+    # Messages, of which every one counts: not to be compacted.
+    assert not plan_queries(topology, "app")[0].sink.is_table
+
+
+def test_only_timers_by_the_clock_keep_a_query_from_being_done(
+    topology: Topology, orders: Stream
+) -> None:
+    class Nothing(Processor):
+        def process(self, context: Context, key: str, value: str) -> None:
+            pass
+
+    orders.process(Nothing(), "string").to("by-event")
+    orders.process(Nothing(), "string", time="processing").to("by-clock")
+    assert [query.by_clock for query in plan_queries(topology, "app")] == [False, True]
 
 
 def test_an_operator_is_cut_once_for_all_who_read_it(topology: Topology, orders: Stream) -> None:

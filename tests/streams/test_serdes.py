@@ -9,6 +9,7 @@ import pytest
 from moldau.spark.errors import PipelineError, one_line
 from moldau.streams.serdes import BYTES, DOUBLE, FLOAT, INT, LONG, STRING, Json, Serde
 from moldau.streams.stream import Stream
+from moldau.streams.testing import Record
 from moldau.streams.windowed_keys import WindowedKey
 from tests.streams.flows import Flow
 
@@ -121,8 +122,8 @@ def test_the_key_of_a_window_is_that_of_kafka_streams() -> None:
 
 def poisoned(flow: Flow, **how: Any) -> Stream:
     moment = datetime.fromtimestamp(1, UTC)
-    records = [(b"a", LONG.dumps(1), moment), (b"b", b"poison", moment), (b"c", None, moment)]
-    flow.put_raw("orders", records)
+    values = {b"a": LONG.dumps(1), b"b": b"poison", b"c": None}
+    flow.put_raw("orders", *(Record(key, value, moment) for key, value in values.items()))
     return Stream.source(flow.topology, "orders", value=LONG, **how)
 
 
@@ -145,8 +146,8 @@ def test_a_poison_record_can_go_to_a_dead_letter_topic(flow: Flow) -> None:
     written = flow.run_all()
     assert len(written["out"]) == 2
     [dead] = written["orders-dead"]
-    assert (dead["key"], dead["value"]) == (b"b", b"poison")
-    headers = {header["key"]: bytes(header["value"]) for header in dead["headers"]}
+    assert (dead.key, dead.value) == (b"b", b"poison")
+    headers = {header["key"]: bytes(header["value"]) for header in dead.headers or ()}
     assert headers == {
         "__streams.errors.message": b"the value is not long",
         "__streams.errors.topic": b"orders",
@@ -156,7 +157,7 @@ def test_a_poison_record_can_go_to_a_dead_letter_topic(flow: Flow) -> None:
 
 
 def test_a_record_of_another_schema_is_told_the_schema(flow: Flow) -> None:
-    flow.put_raw("orders", [(b"a", b'{"amount": "much"}', datetime.fromtimestamp(1, UTC))])
+    flow.put_raw("orders", Record(b"a", b'{"amount": "much"}', datetime.fromtimestamp(1, UTC)))
     orders = Stream.source(flow.topology, "orders", value=Json("amount double"))
     with pytest.raises(Exception, match="poison") as caught:
         flow.rows(orders)

@@ -96,7 +96,7 @@ def test_merge_has_the_records_of_all(flow: Flow, numbers: Stream) -> None:
 
 
 def test_every_stream_has_its_dataframe(numbers: Stream) -> None:
-    assert numbers.df.columns == ["key", "value", "timestamp", "offset"]
+    assert numbers.df.columns == ["key", "value", "timestamp", "offset", "headers"]
     assert numbers.df.schema["value"].dataType.simpleString() == "bigint"
 
 
@@ -159,8 +159,25 @@ def test_rows_with_windows_merge_only_with_others() -> None:
 
 def test_what_joins_cannot_do_is_said_when_they_are_written() -> None:
     topology = Topology()
-    orders, table = Stream.source(topology, "orders"), Stream.source(topology, "t")
+    orders, payments = Stream.source(topology, "orders"), Stream.source(topology, "payments")
     with pytest.raises(PipelineError, match="within='5 minutes'"):
-        orders.join(table)
+        orders.join(payments)
     with pytest.raises(PipelineError, match="how='right' is not possible here"):
-        orders.join(table, within="5 minutes", how="right")
+        orders.join(payments, within="5 minutes", how="right")
+
+
+def test_rows_with_windows_are_refused_where_only_keys_count() -> None:
+    orders = Stream.source(Topology(), "orders")
+    counts = orders.group_by_key().windowed_by(tumbling("1 minute", grace="0 s")).count()
+    counted = counts.to_stream()
+    refused = {
+        "be looked up": lambda: orders.join(counts),
+        "be joined": lambda: orders.join(counted, within="1 minute"),
+        "be grouped": lambda: counts.group_by(lambda value: value),
+        "go through halfway": lambda: counted.through("halfway"),
+    }
+    for what, attempt in refused.items():
+        with pytest.raises(PipelineError, match=rf"has windows beside its keys and cannot {what}"):
+            attempt()
+    with pytest.raises(PipelineError, match="count-1 has windows beside its keys and cannot be jo"):
+        counts.join(counts)

@@ -7,6 +7,7 @@ import pytest
 
 from moldau.spark.errors import PipelineError
 from moldau.streams import LONG, STRING, App, Json, tumbling
+from moldau.streams.testing import quick
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -73,3 +74,13 @@ def test_rows_that_cannot_be_are_named(spark: "SparkSession") -> None:
         app.test({"numbers": [("a", "many")]})
     with pytest.raises(PipelineError, match="timestamp 'noon': a datetime or milliseconds"):
         app.test({"numbers": [("a", 1, "noon")]})
+
+
+def test_what_is_set_for_a_test_is_as_before_after_it(spark: "SparkSession") -> None:
+    partitions, codegen = "spark.sql.shuffle.partitions", "spark.sql.codegen.wholeStage"
+    session = spark.newSession()
+    session.conf.set(partitions, "7")
+    with pytest.raises(ZeroDivisionError), quick(session):
+        assert (session.conf.get(partitions), session.conf.get(codegen)) == ("1", "false")
+        raise ZeroDivisionError
+    assert (session.conf.get(partitions), session.conf.get(codegen, None)) == ("7", None)

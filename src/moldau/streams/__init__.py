@@ -18,6 +18,7 @@ Every stream and table has its DataFrame as ``.df``. Importing this imports no S
 from moldau.streams.app import App
 from moldau.streams.avro import Avro
 from moldau.streams.grouped import GroupedStream
+from moldau.streams.grouped_table import GroupedTable
 from moldau.streams.keyed_state import States
 from moldau.streams.processing import Context, Processor
 from moldau.streams.protobuf import Protobuf
@@ -38,6 +39,7 @@ __all__ = [
     "Avro",
     "Context",
     "GroupedStream",
+    "GroupedTable",
     "Json",
     "Processor",
     "Protobuf",

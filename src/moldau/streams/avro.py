@@ -1,8 +1,10 @@
 """Avro: records in the binary form of a schema that both sides know.
 
 Spark reads Avro only with a jar that PySpark does not bring, so the bytes go through ``fastavro``
-in Python, a column at a time. The schema is given as JSON or as what ``json.loads`` makes of it;
-the framing of a schema registry (a zero byte and an id in front) is not understood.
+in Python, a column at a time. The schema is given as JSON or as what ``json.loads`` makes of it.
+
+Records of a schema registry begin with a zero byte and the id of their schema. No registry is asked
+here: with ``schema_id`` that header is written, and a record with another one is refused.
 """
 
 import io
@@ -36,13 +38,16 @@ _LOGICAL: Final = {
 
 
 class Avro(Serde):
-    """Avro by ``schema``, which may be its JSON text.
+    """Avro by ``schema``, which may be its JSON text; ``schema_id`` is its id in a registry.
 
     Raises:
-        PipelineError: fastavro is not installed, or the schema is not one that Spark has types for.
+        PipelineError: fastavro is not installed, the schema is not one that Spark has types for, or
+            the id cannot be one.
     """
 
-    def __init__(self, schema: "str | dict[str, Any] | list[Any]") -> None:
+    def __init__(
+        self, schema: "str | dict[str, Any] | list[Any]", *, schema_id: int | None = None
+    ) -> None:
         if find_spec("fastavro") is None:
             raise PipelineError("Avro needs fastavro: pip install 'moldau[spark]'")
         import fastavro
@@ -57,11 +62,14 @@ class Avro(Serde):
             # fastavro has a class for each way of being wrong, without one above them.
             raise PipelineError(f"not an Avro schema: {error}") from error
         self._type = spark_type(declared)
+        self._header = b"" if schema_id is None else _registry_header(schema_id)
+        self._schema_id = schema_id
         self.name = "avro"
 
     @property
     def expects(self) -> str:
-        return f"Avro of {self._type}"
+        by_id = "" if self._schema_id is None else f" with schema id {self._schema_id}"
+        return f"Avro of {self._type}{by_id}"
 
     def decode(self, raw: "Column") -> "Column":
         from moldau.streams.arrow_columns import decoding_column
@@ -76,7 +84,9 @@ class Avro(Serde):
     def loads(self, data: bytes) -> Any:
         import fastavro
 
-        stream = io.BytesIO(data)
+        if not data.startswith(self._header):
+            raise ValueError(f"not Avro with schema id {self._schema_id}: {data[:5]!r} in front")
+        stream = io.BytesIO(data[len(self._header) :])
         try:
             value = fastavro.schemaless_reader(stream, self._schema, None)
         except Exception as error:
@@ -90,6 +100,7 @@ class Avro(Serde):
         import fastavro
 
         stream = io.BytesIO()
+        stream.write(self._header)
         try:
             fastavro.schemaless_writer(stream, self._schema, value)
         except Exception as error:
@@ -156,6 +167,15 @@ class _Types:
                 f"the Avro union {branches} has no type in Spark: one type, or null and one type"
             )
         return self.of(others[0])
+
+
+def _registry_header(schema_id: int) -> bytes:
+    try:
+        return b"\0" + schema_id.to_bytes(4, "big")
+    except OverflowError:
+        raise PipelineError(
+            f"schema_id={schema_id}: the id of a registry is a positive int of 32 bits"
+        ) from None
 
 
 def _last(name: str) -> str:

@@ -110,10 +110,6 @@ def encode_rows(key: Serde | None, value: Serde | None) -> "Build":
     return build
 
 
-def write_as_is(_: "Compilation", records: "DataFrame") -> "DataFrame":
-    return records
-
-
 def _is_poison(name: str, decoded: "Column") -> "Column":
     from pyspark.sql import functions as F
 

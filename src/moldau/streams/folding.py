@@ -1,70 +1,90 @@
 """``reduce`` and ``fold``: a Python function over the values of a key, or of a key and window.
 
-The state is what the function gave last. Without windows it stays for ever; of a window it is
-forgotten when the watermark has passed the end. In update mode a change is given out with the
-micro-batch that made it; in append mode the timer at the window's end gives out the final value.
+The state is what the function gave last. Without windows it stays for ever; of a tumbling or
+hopping window it is forgotten when the watermark has passed the end. In update mode a change is
+given out with the micro-batch that made it; in append mode the timer at the window's end gives out
+the final value.
+
+Sessions grow together and sliding windows overlap at will, so of neither is there one value to go
+on from. They are given out once, when final: until then Spark keeps their records as a list
+(``aggregate`` with ``collected``), and the function goes over the list (``fold_lists``).
 """
 
 import copy
-from collections.abc import Callable, Iterator
-from datetime import datetime
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Row
 from pyspark.sql import functions as F
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
-from pyspark.sql.types import DataType
+from pyspark.sql.types import ArrayType, DataType, StructType
 
+from moldau.streams.arrow_columns import mapping_column
 from moldau.streams.durations import milliseconds
-from moldau.streams.keyed_state import States, in_order, struct_type, transform, with_offset
+from moldau.streams.keyed_processor import StreamProcessor, newest
+from moldau.streams.keyed_state import States, struct_type, transform, with_offset
 from moldau.streams.topology import APPEND, UPDATE
 from moldau.streams.windows import TimeWindows, with_watermark
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-Fold = Callable[[Any, Any], Any]
+    from pyspark.sql import Column, DataFrame
 
 
-def fold_rows(
-    rows: "DataFrame",
-    function: Fold,
-    initial: Any,
-    returns: str | None,
-    windows: TimeWindows | None,
-    output_mode: str,
-) -> "DataFrame":
-    """A row for each key (and window) that changed; ``returns`` is None for ``reduce``."""
-    values = rows.schema["value"].dataType
-    result = values if returns is None else DataType.fromDDL(returns)
-    key = rows.schema["key"].dataType
-    step = _Step(function, initial, is_reduce=returns is None)
+class Step:
+    """One value more: the function of a ``reduce``, or of a ``fold`` that begins with ``initial``.
+
+    ``returns`` is the type of the result in Spark's words; None, of ``reduce``, that of the values.
+    """
+
+    def __init__(
+        self, function: Callable[[Any, Any], Any], initial: Any, returns: str | None
+    ) -> None:
+        self._function = function
+        self._initial = initial
+        self._returns = returns
+
+    def result_type(self, values: DataType) -> DataType:
+        return values if self._returns is None else DataType.fromDDL(self._returns)
+
+    def over(self, kept: tuple[Any] | None, values: Iterable[Any]) -> Any:
+        """``kept`` is what was, in a tuple, for None may be a value as well."""
+        for value in values:
+            kept = (self._first(value) if kept is None else self._function(kept[0], value),)
+        assert kept is not None
+        return kept[0]
+
+    def _first(self, value: Any) -> Any:
+        return value if self._returns is None else self._function(first(self._initial), value)
+
+
+def first(initial: Any) -> Any:
+    """What a key begins with: its own, whatever the function does to it."""
+    return initial() if callable(initial) else copy.deepcopy(initial)
+
+
+def fold_keys(rows: "DataFrame", step: Step) -> "DataFrame":
+    """A row for each key that changed."""
+    result = step.result_type(rows.schema["value"].dataType)
+    types = struct_type(key=rows.schema["key"].dataType, value=result, timestamp="timestamp")
     rows = with_offset(rows).select("key", "value", "timestamp", "offset")
-    if windows is None:
-        types = struct_type(key=key, value=result, timestamp="timestamp")
-        return transform(rows, ["key"], _FoldKey(step), types, output_mode=UPDATE)
-    return _fold_windows(rows, step, windows, output_mode, key, result)
+    return transform(rows, ["key"], _FoldKey(step), types, output_mode=UPDATE)
 
 
-def _fold_windows(
-    rows: "DataFrame",
-    step: "_Step",
-    windows: TimeWindows,
-    output_mode: str,
-    key: DataType,
-    result: DataType,
+def fold_windows(
+    rows: "DataFrame", step: Step, windows: TimeWindows, output_mode: str
 ) -> "DataFrame":
+    """A row for each key and window that changed or, in append mode, that is final."""
     size_ms = milliseconds(windows.size)
+    result = step.result_type(rows.schema["value"].dataType)
+    types = struct_type(key=rows.schema["key"].dataType, start_ms="long", value=result)
     # Of the two columns that know the event time only the window is left: Spark then drops a
     # record when its window is over, not when the record itself is older than the watermark.
     rows = (
-        with_watermark(rows, windows.grace)
+        with_watermark(with_offset(rows), windows.grace)
         .withColumn("window", windows.column())
         .withColumn("start_ms", F.unix_millis("window.start"))
         .withColumn("at", F.unix_micros("timestamp"))
         .select("key", "start_ms", "window", "value", F.col("at").alias("timestamp"), "offset")
     )
-    types = struct_type(key=key, start_ms="long", value=result)
     folded = transform(
         rows,
         ["key", "start_ms"],
@@ -84,91 +104,64 @@ def _fold_windows(
     )
 
 
-class _Step:
-    """One value more."""
-
-    def __init__(self, function: Fold, initial: Any, *, is_reduce: bool) -> None:
-        self._function = function
-        self._initial = initial
-        self._is_reduce = is_reduce
-
-    def first(self, value: Any) -> Any:
-        if self._is_reduce:
-            return value
-        # Every key begins with its own, whatever the function does to it.
-        initial = self._initial() if callable(self._initial) else copy.deepcopy(self._initial)
-        return self._function(initial, value)
-
-    def over(self, kept: tuple[Any] | None, values: list[Any]) -> Any:
-        """``kept`` is what was, in a tuple, for None may be a value as well."""
-        for value in values:
-            kept = (self.first(value) if kept is None else self._function(kept[0], value),)
-        assert kept is not None
-        return kept[0]
+def collected(rows: "DataFrame") -> "Column":
+    """An aggregate: the values of ``rows`` with what they are ordered by."""
+    offset = F.col("offset") if "offset" in rows.columns else F.lit(0)
+    return F.collect_list(F.struct("timestamp", offset.alias("offset"), "value"))
 
 
-class _FoldKey(StatefulProcessor):
-    def __init__(self, step: _Step) -> None:
+def fold_lists(rows: "DataFrame", step: Step) -> "DataFrame":
+    """``rows`` whose values are lists that were ``collected``, each list as its result."""
+    lists = rows.schema["value"].dataType
+    assert isinstance(lists, ArrayType)
+    assert isinstance(lists.elementType, StructType)
+    result = step.result_type(lists.elementType["value"].dataType)
+
+    def folded(records: list[dict[str, Any]]) -> Any:
+        ordered = sorted(records, key=lambda each: (each["timestamp"], each["offset"]))
+        return step.over(None, [each["value"] for each in ordered])
+
+    return rows.withColumn("value", mapping_column(folded, result)(F.col("value")))
+
+
+class _FoldKey(StreamProcessor):
+    def __init__(self, step: Step) -> None:
         self._step = step
 
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        self._state = States(handle).value("folded")
+    def prepare(self, states: States) -> None:
+        self._state = states.value("folded")
 
-    def handleInputRows(  # noqa: N802
-        self,
-        key: Any,
-        rows: Iterator[Any],
-        timerValues: Any,  # noqa: N803
-    ) -> Iterator[Row]:
-        ordered = in_order(rows)
-        kept, newest = self._state.get((None, None))
-        value = self._step.over(kept, [row["value"] for row in ordered])
-        newest = max([row["timestamp"] for row in ordered] + ([newest] if newest else []))
-        assert isinstance(newest, datetime)
-        self._state.set(((value,), newest))
-        yield Row(key=key[0], value=value, timestamp=newest)
-
-    def close(self) -> None:
-        pass
+    def changed(self, key: Any, rows: list[Any]) -> Iterator[Row]:
+        kept, latest = self._state.get((None, None))
+        value = self._step.over(kept, [row["value"] for row in rows])
+        moment = newest(rows) if latest is None else max(newest(rows), latest)
+        self._state.set(((value,), moment))
+        yield Row(key=key[0], value=value, timestamp=moment)
 
 
-class _FoldWindow(StatefulProcessor):
-    def __init__(self, step: _Step, size_ms: int, *, is_final_only: bool) -> None:
+class _FoldWindow(StreamProcessor):
+    def __init__(self, step: Step, size_ms: int, *, is_final_only: bool) -> None:
         self._step = step
         self._size_ms = size_ms
         self._is_final_only = is_final_only
 
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        self._handle = handle
-        self._state = States(handle).value("folded")
+    def prepare(self, states: States) -> None:
+        self._state = states.value("folded")
 
-    def handleInputRows(  # noqa: N802
-        self,
-        key: Any,
-        rows: Iterator[Any],
-        timerValues: Any,  # noqa: N803
-    ) -> Iterator[Row]:
+    def changed(self, key: Any, rows: list[Any]) -> Iterator[Row]:
         of_key, start_ms = key
         kept = self._state.get()
         before = None if kept is None else (kept.value,)
-        value = self._step.over(before, [row["value"] for row in in_order(rows)])
+        value = self._step.over(before, [row["value"] for row in rows])
         row = Row(key=of_key, start_ms=start_ms, value=value)
         self._state.set(row)
         if kept is None:
-            self._handle.registerTimer(start_ms + self._size_ms)
+            self.handle.registerTimer(start_ms + self._size_ms)
         if not self._is_final_only:
             yield row
 
-    def handleExpiredTimer(  # noqa: N802
-        self,
-        key: Any,
-        timerValues: Any,  # noqa: N803
-        expiredTimerInfo: Any,  # noqa: N803
-    ) -> Iterator[Row]:
+    def expired(self, key: Any, at_ms: int) -> Iterator[Row]:
         kept = self._state.get()
         self._state.clear()
         if self._is_final_only and kept is not None:
             yield kept
-
-    def close(self) -> None:
-        pass

@@ -6,6 +6,7 @@ Two kinds of functions, and a choice:
   rows before the shuffle, and keep only their sums as state. Use them where they say it.
 * ``reduce`` and ``fold`` take any Python function of two values. Each row goes through Python and
   the state through a socket (transformWithState): several times slower, but nothing is impossible.
+  Of sessions and sliding windows the records are kept until the window is final.
 
 The result is a table: one value per key, or per key and window, given out whenever it has changed;
 of sessions and sliding windows only when it is final. The timestamp of a value is that of its
@@ -21,7 +22,7 @@ from moldau.streams.compiling import Compilation
 from moldau.streams.durations import spark_interval
 from moldau.streams.functions import Function, call, column
 from moldau.streams.table import Table
-from moldau.streams.topology import UPDATE, Node, NodeKind, Topology
+from moldau.streams.topology import UPDATE, Build, Node, NodeKind, Topology
 from moldau.streams.windows import (
     SessionWindows,
     SlidingWindows,
@@ -101,19 +102,13 @@ class GroupedStream:
 
     def _aggregated(self, operator: str, aggregate: "Aggregate", name: str | None) -> Table:
         windows = self._windows
-        node = self._topology.add(
-            NodeKind.STATEFUL,
-            operator,
-            self._node,
-            name=name,
-            detail=str(windows or ""),
-            spark=_spark_words(windows),
-            build=_aggregation(windows, aggregate),
-            modes=windows.modes if windows is not None else (UPDATE,),
-            chains=isinstance(windows, TimeWindows),
-            is_table=True,
-        )
-        return Table(self._topology, node, windows)
+
+        def build(_: Compilation, rows: "DataFrame") -> "DataFrame":
+            return _aggregate(rows, windows, aggregate)
+
+        # Of these Spark follows the event time through a query.
+        chains = isinstance(windows, TimeWindows)
+        return self._table(operator, name, build, _spark_words(windows), chains=chains)
 
     def _folded(
         self,
@@ -124,59 +119,66 @@ class GroupedStream:
         name: str | None,
     ) -> Table:
         windows = self._windows
-        if windows is not None and not isinstance(windows, TimeWindows):
-            raise PipelineError(
-                f"{operator} cannot be used with {windows}: use aggregate() with Spark's "
-                "functions, or tumbling or hopping windows"
-            )
 
         def build(compilation: Compilation, rows: "DataFrame") -> "DataFrame":
-            from moldau.streams.folding import fold_rows
+            from moldau.streams import folding
 
-            return fold_rows(
-                _countable(rows), function, initial, returns, windows, compilation.output_mode
-            )
+            step = folding.Step(function, initial, returns)
+            if windows is None:
+                return folding.fold_keys(_countable(rows), step)
+            if isinstance(windows, TimeWindows):
+                mode = compilation.output_mode
+                return folding.fold_windows(_countable(rows), step, windows, mode)
+            return folding.fold_lists(_aggregate(rows, windows, folding.collected), step)
 
+        if windows is None:
+            spark = "groupBy(key).transformWithState"
+        elif isinstance(windows, TimeWindows):
+            spark = "withWatermark, groupBy(key, window).transformWithState"
+        else:
+            spark = f"{_spark_words(windows)}(collect_list), arrow_udf"
+        return self._table(operator, name, build, spark)
+
+    def _table(
+        self, operator: str, name: str | None, build: Build, spark: str, *, chains: bool = False
+    ) -> Table:
+        windows = self._windows
         node = self._topology.add(
             NodeKind.STATEFUL,
             operator,
             self._node,
             name=name,
             detail=str(windows or ""),
-            spark="withWatermark, groupBy, transformWithState"
-            if windows
-            else "groupBy, transformWithState",
+            spark=spark,
             build=build,
             modes=windows.modes if windows is not None else (UPDATE,),
+            chains=chains,
             is_table=True,
         )
         return Table(self._topology, node, windows)
 
 
-def _aggregation(windows: Windows | None, aggregate: "Aggregate") -> Any:
-    def build(_: Compilation, rows: "DataFrame") -> "DataFrame":
-        from pyspark.sql import functions as F
+def _aggregate(rows: "DataFrame", windows: Windows | None, aggregate: "Aggregate") -> "DataFrame":
+    from pyspark.sql import functions as F
 
-        value = aggregate(rows).alias("value")
-        rows = _countable(rows)
-        if windows is None:
-            newest = F.max("timestamp").alias("timestamp")
-            return rows.groupBy("key").agg(value, newest)
-        if isinstance(windows, SlidingWindows):
-            from moldau.streams.sliding import aggregate_sliding
+    value = aggregate(rows).alias("value")
+    rows = _countable(rows)
+    if windows is None:
+        newest = F.max("timestamp").alias("timestamp")
+        return rows.groupBy("key").agg(value, newest)
+    if isinstance(windows, SlidingWindows):
+        from moldau.streams.sliding import aggregate_sliding
 
-            return aggregate_sliding(rows, windows, value)
-        grouped = with_watermark(rows, windows.grace).groupBy("key", windows.column()).agg(value)
-        if isinstance(windows, SessionWindows):
-            # Spark's session ends with the gap, that of Kafka Streams with its last record.
-            start, gap = F.col("window.start"), F.expr(f"interval {spark_interval(windows.gap)}")
-            last = F.col("window.end") - gap
-            window = F.struct(start.alias("start"), last.alias("end")).alias("window")
-            return grouped.select("key", window, "value", last.alias("timestamp"))
-        # The last moment of the window, in which Spark still knows the event time.
-        return grouped.withColumn("timestamp", F.window_time("window"))
-
-    return build
+        return aggregate_sliding(rows, windows, value)
+    grouped = with_watermark(rows, windows.grace).groupBy("key", windows.column()).agg(value)
+    if isinstance(windows, SessionWindows):
+        # Spark's session ends with the gap, that of Kafka Streams with its last record.
+        start, gap = F.col("window.start"), F.expr(f"interval {spark_interval(windows.gap)}")
+        last = F.col("window.end") - gap
+        window = F.struct(start.alias("start"), last.alias("end")).alias("window")
+        return grouped.select("key", window, "value", last.alias("timestamp"))
+    # The last moment of the window, in which Spark still knows the event time.
+    return grouped.withColumn("timestamp", F.window_time("window"))
 
 
 def _countable(rows: "DataFrame") -> "DataFrame":

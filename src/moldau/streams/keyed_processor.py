@@ -1,61 +1,90 @@
-"""A user's ``Processor`` as the stateful processor that Spark calls."""
+"""What all processors with state have in common, so that each says only what is its own.
 
+Spark's ``StatefulProcessor`` is five methods in Java's spelling. Here a processor is three:
+``prepare`` gets its states, ``changed`` says what the rows of a key in this micro-batch give out,
+and ``expired`` what a timer does.
+
+The shuffle hands over the rows of a key in no order. There are two, and they are not the same:
+
+* Records of a stream go by time. With a new key (``key_by``, ``merge``) they come from several
+  partitions, whose offsets do not compare; offsets only decide within one moment.
+* Changes of a table go by offset. A key has one partition, and what is later in it replaces what is
+  earlier whatever the timestamps say, as in a compacted topic.
+"""
+
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from pyspark.sql import Row
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.streaming.stateful_processor import (
+    ExpiredTimerInfo,
+    StatefulProcessor,
+    StatefulProcessorHandle,
+    TimerValues,
+)
 
-from moldau.streams.keyed_state import States, in_order
-from moldau.streams.processing import Context, Processor
+from moldau.streams.keyed_state import States
 
 
-class KeyedProcessor(StatefulProcessor):
-    def __init__(self, processor: Processor, *, is_event_time: bool) -> None:
-        self._processor = processor
-        self._is_event_time = is_event_time
+class StreamProcessor(StatefulProcessor):
+    """Records of a stream, with state for each key."""
+
+    # Timers are set here.
+    handle: StatefulProcessorHandle
+    # The watermark and the clock of this micro-batch.
+    times: TimerValues
+
+    @abstractmethod
+    def prepare(self, states: States) -> None:
+        """Get the states, once."""
+
+    @abstractmethod
+    def changed(self, key: Any, rows: list[Any]) -> Iterable[Row]:
+        """What ``rows``, at least one and in order, give out; ``key`` is a tuple of columns."""
+
+    def expired(self, key: Any, at_ms: int) -> Iterable[Row]:
+        """What a timer that was set to ``at_ms`` gives out."""
+        return ()
+
+    def in_order(self, rows: Iterable[Any]) -> list[Any]:
+        return sorted(rows, key=lambda row: (row["timestamp"], row["offset"]))
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._handle = handle
-        self._processor.init(States(handle))
+        self.handle = handle
+        self.prepare(States(handle))
 
     def handleInputRows(  # noqa: N802
         self,
         key: Any,
         rows: Iterator[Any],
-        timerValues: Any,  # noqa: N803
+        timerValues: TimerValues,  # noqa: N803
     ) -> Iterator[Row]:
-        now_ms = self._now_ms(timerValues)
-        for row in in_order(rows):
-            moment: datetime = row["timestamp"]
-            context = Context(self._handle, round(moment.timestamp() * 1000), now_ms)
-            given = self._processor.process(context, key[0], row["value"])
-            yield from _rows(key[0], given, moment)
+        self.times = timerValues
+        return iter(self.changed(key, self.in_order(rows)))
 
     def handleExpiredTimer(  # noqa: N802
         self,
         key: Any,
-        timerValues: Any,  # noqa: N803
-        expiredTimerInfo: Any,  # noqa: N803
+        timerValues: TimerValues,  # noqa: N803
+        expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
     ) -> Iterator[Row]:
-        at_ms = expiredTimerInfo.getExpiryTimeInMs()
-        context = Context(self._handle, at_ms, self._now_ms(timerValues))
-        given = self._processor.on_timer(context, key[0])
-        yield from _rows(key[0], given, datetime.fromtimestamp(at_ms / 1000, UTC))
+        self.times = timerValues
+        return iter(self.expired(key, expiredTimerInfo.getExpiryTimeInMs()))
 
     def close(self) -> None:
         pass
 
-    def _now_ms(self, timer_values: Any) -> int:
-        now_ms: int = (
-            timer_values.getCurrentWatermarkInMs()
-            if self._is_event_time
-            else timer_values.getCurrentProcessingTimeInMs()
-        )
-        return now_ms
+
+class TableProcessor(StreamProcessor):
+    """Changes of tables, with state for each key."""
+
+    def in_order(self, rows: Iterable[Any]) -> list[Any]:
+        return sorted(rows, key=lambda row: row["offset"])
 
 
-def _rows(key: Any, values: Iterable[Any] | None, moment: datetime) -> Iterator[Row]:
-    for value in values or ():
-        yield Row(key=key, value=value, timestamp=moment)
+def newest(rows: Iterable[Any]) -> datetime:
+    """The latest of the timestamps of ``rows``."""
+    latest: datetime = max(row["timestamp"] for row in rows)
+    return latest

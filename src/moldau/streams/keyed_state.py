@@ -141,11 +141,6 @@ def with_offset(rows: "DataFrame") -> "DataFrame":
     return rows if "offset" in rows.columns else rows.withColumn("offset", F.lit(0).cast("long"))
 
 
-def in_order(rows: Iterator[Any]) -> list[Any]:
-    """The rows of one key in a micro-batch as they came: Spark's shuffle keeps no order."""
-    return sorted(rows, key=lambda row: (row["timestamp"], row["offset"]))
-
-
 def _is_there(package: str) -> bool:
     try:
         return find_spec(package) is not None

@@ -105,6 +105,7 @@ def add_processor(
         spark="groupBy(key).transformWithState",
         build=build,
         modes=(APPEND,),
+        by_clock=time == "processing",
     )
 
 
@@ -113,8 +114,8 @@ def _transformed(
 ) -> "DataFrame":
     from pyspark.sql import functions as F
 
-    from moldau.streams.keyed_processor import KeyedProcessor
     from moldau.streams.keyed_state import struct_type, transform, with_offset
+    from moldau.streams.user_processor import UserProcessor
 
     # A column of which Spark does not know that it is the event time: otherwise it would drop
     # records that are behind the watermark, and a processor sees all of them.
@@ -125,7 +126,7 @@ def _transformed(
     return transform(
         rows,
         ["key"],
-        KeyedProcessor(processor, is_event_time=time_mode == "EventTime"),
+        UserProcessor(processor, is_event_time=time_mode == "EventTime"),
         types,
         output_mode=output_mode,
         time_mode=time_mode,

@@ -4,7 +4,8 @@ One query writes one sink and computes all that the sink stands on. Spark allows
 operators in one query only if all of them run in append mode and hand on the event time; and what
 is looked up must lie in a topic. Everywhere else the topology is cut: the rows of a stateful
 operator are written to an internal topic by a query of their own, and the queries behind it read
-them from there, as Kafka Streams does with its repartition topics.
+them from there, as Kafka Streams does with its repartition topics. A stream taken as a table counts
+as such an operator: only in a topic of its own have the records of a key an order.
 
 Rules kept here:
 
@@ -18,9 +19,17 @@ from dataclasses import dataclass, replace
 
 from moldau.spark.errors import PipelineError
 from moldau.streams.cut_format import read_cut, write_cut
-from moldau.streams.topology import APPEND, UPDATE, Node, NodeKind, Topology, with_ancestors
+from moldau.streams.topology import (
+    APPEND,
+    SUPPRESS,
+    TO_TABLE,
+    UPDATE,
+    Node,
+    NodeKind,
+    Topology,
+    with_ancestors,
+)
 
-SUPPRESS = "suppress"
 _LEAVES = (NodeKind.SOURCE, NodeKind.TABLE)
 
 
@@ -37,10 +46,15 @@ class Query:
     # The sink is an internal topic, where the topology was cut.
     is_cut: bool
 
+    @property
+    def by_clock(self) -> bool:
+        """Spark never calls it done: its timers go by the clock."""
+        return any(node.by_clock for node in self.nodes)
+
 
 @dataclass(frozen=True)
 class _Running:
-    """A stateful operator further up in the same query."""
+    """A stateful operator, or what counts as one, further up in the same query."""
 
     operator: Node
     mode: str
@@ -175,6 +189,8 @@ def _conflict(sink: Node, points: set[int]) -> list[Node]:
             return [one.cut_point for one in running]
         if node.kind is NodeKind.STATEFUL:
             running = [_Running(node, _mode(node, modes), node, node.chains)]
+        elif node.operator == TO_TABLE:
+            running = [_Running(node, UPDATE, node, keeps_event_time=False)]
         elif node.operator == SUPPRESS:
             running = [replace(one, cut_point=node) for one in running]
         elif len(node.parents) > (1 if node.lookup is None else 2):

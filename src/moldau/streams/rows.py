@@ -65,6 +65,14 @@ class Rows:
             value_serde=value,
         )
 
+    def refuse_windows(self, what: str) -> None:
+        """Raises PipelineError, saying that ``what`` is not possible, if there are windows."""
+        if self.windows is not None:
+            raise PipelineError(
+                f"{self.node.name} has windows beside its keys and cannot {what}: "
+                "give its stream keys with map() or key_by() before"
+            )
+
     def _stateless(self, operator: str, spark: str, build: Any, name: str | None) -> Node:
         return self.topology.add(
             NodeKind.STATELESS,
@@ -78,6 +86,11 @@ class Rows:
 
     def _with(self, node: Node) -> Self:
         return type(self)(self.topology, node, self.windows)
+
+
+def unchanged(_: Compilation, rows: "DataFrame") -> "DataFrame":
+    """Builds the same rows, to be seen otherwise."""
+    return rows
 
 
 def map_values(function: Function) -> Any:

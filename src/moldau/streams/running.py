@@ -153,7 +153,9 @@ def _run_together(
     try:
         for query in queries:
             running[query.name] = _start(app, spark, query, options)
-        watch.until_end(running)
+        # By the clock there may always be something to do later: that is for the next run.
+        ends_idle = options.once and any(query.by_clock for query in queries)
+        watch.until_end(running, ends_idle=ends_idle)
     finally:
         stop_queries(running)
     watch.show(running)

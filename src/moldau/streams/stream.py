@@ -9,22 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from moldau.spark.errors import PipelineError
 from moldau.streams.compiling import Compilation
-from moldau.streams.decoding import (
-    FAIL,
-    SKIP,
-    check_on_error,
-    decode_records,
-    poison_records,
-    write_as_is,
-)
+from moldau.streams.decoding import FAIL, SKIP, check_on_error, decode_records, poison_records
 from moldau.streams.durations import Duration
 from moldau.streams.functions import Function, call, column, pair
 from moldau.streams.grouped import GroupedStream
-from moldau.streams.rows import Rows, map_values
+from moldau.streams.rows import Rows, map_values, unchanged
 from moldau.streams.serdes import STRING, Serde
 from moldau.streams.stream_joins import join_streams, join_with_table
 from moldau.streams.table import Table
-from moldau.streams.topology import NodeKind, Topology
+from moldau.streams.topology import TO_TABLE, NodeKind, Topology
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -70,7 +63,7 @@ class Stream(Rows):
                 topic=dead_letter,
                 detail="dead letters",
                 spark="writeStream",
-                build=write_as_is,
+                build=unchanged,
             )
         node = topology.add(
             NodeKind.SOURCE,
@@ -191,13 +184,33 @@ class Stream(Rows):
         name: str | None = None,
     ) -> "Stream":
         """Write to ``topic`` and go on with what is read from it, in a query of its own."""
-        if self.windows is not None:
-            raise PipelineError(
-                f"{self.node.name} has windows beside its keys: give it keys with map() or "
-                f"key_by() before it goes through {topic}"
-            )
+        self.refuse_windows(f"go through {topic}")
         self.to(topic, key=key, value=value)
         return Stream.source(self.topology, topic, key=key, value=value, name=name)
+
+    def to_table(self, *, name: str | None = None) -> Table:
+        """The stream as a table: a record replaces the one with its key before it, null deletes it.
+
+        What is joined or grouped with it goes through an internal topic, where the records of a key
+        are in one partition, in order. A topic that has its keys already needs no copy: it is a
+        table by ``app.table(topic)``.
+        """
+
+        def build(_: Compilation, rows: "DataFrame") -> "DataFrame":
+            from pyspark.sql import functions as F
+
+            return rows.where(F.col("key").isNotNull())
+
+        node = self.topology.add(
+            NodeKind.STATELESS,
+            TO_TABLE,
+            self.node,
+            name=name,
+            spark="where",
+            build=build,
+            is_table=True,
+        )
+        return Table(self.topology, node, self.windows)
 
     def group_by_key(self) -> GroupedStream:
         """The stream by its keys, for counting and the like. Records without a key are dropped."""
@@ -253,8 +266,8 @@ class Stream(Rows):
 
         ``returns`` is the type of what it gives out, in Spark's words (``"amount double"``).
         ``time`` is what timers go by: ``event`` (the timestamps of the records less ``grace``) or
-        ``processing`` (the clock, for which Spark never says that a query is done: such an
-        application does not end by itself).
+        ``processing`` (the clock). A run with ``once`` ends when everything is read; timers by the
+        clock that are not due by then are for the next run.
         """
         from moldau.streams.processing import add_processor
 

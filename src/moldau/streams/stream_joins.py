@@ -38,11 +38,7 @@ def join_streams(
             "two records may be"
         )
     for side in (left, right):
-        if side.windows is not None:
-            raise PipelineError(
-                f"{side.node.name} has windows beside its keys: give it keys with map() or "
-                "key_by() before it is joined"
-            )
+        side.refuse_windows("be joined")
     span, late = duration(within), duration(grace)
 
     def build(_: Compilation, lefts: "DataFrame", rights: "DataFrame") -> "DataFrame":
@@ -85,11 +81,7 @@ def join_with_table(
     name: str | None,
 ) -> Node:
     check_how(how, "inner", "left")
-    if table.windows is not None:
-        raise PipelineError(
-            f"{table.node.name} has many values for a key, one for each window: it cannot be "
-            "looked up"
-        )
+    table.refuse_windows("be looked up")
 
     def build(_: Compilation, rows: "DataFrame", looked_up: "DataFrame") -> "DataFrame":
         from pyspark.sql import functions as F

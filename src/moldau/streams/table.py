@@ -11,14 +11,14 @@ from moldau.spark.errors import PipelineError
 from moldau.streams.compiling import Compilation
 from moldau.streams.decoding import FAIL, check_on_error, decode_records
 from moldau.streams.functions import Function, call, column
-from moldau.streams.queries import SUPPRESS
-from moldau.streams.rows import Rows, map_values
+from moldau.streams.rows import Rows, map_values, unchanged
 from moldau.streams.serdes import STRING, Serde
-from moldau.streams.topology import APPEND, NodeKind, Topology
+from moldau.streams.topology import APPEND, SUPPRESS, NodeKind, Topology
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from moldau.streams.grouped_table import GroupedTable
     from moldau.streams.stream import Stream
 
 
@@ -82,22 +82,25 @@ class Table(Rows):
         if APPEND not in self.windows.modes:
             raise PipelineError(f"{self.node.name} cannot be suppressed")
 
-        def build(_: Compilation, rows: "DataFrame") -> "DataFrame":
-            return rows
-
-        return self._with(self._stateless(SUPPRESS, "output mode append", build, name))
+        return self._with(self._stateless(SUPPRESS, "output mode append", unchanged, name))
 
     def to_stream(self, *, name: str | None = None) -> "Stream":
         """The changes as records: a null value where a key was deleted."""
         from moldau.streams.stream import Stream
 
-        def build(_: Compilation, rows: "DataFrame") -> "DataFrame":
-            return rows
-
         node = self.topology.add(
-            NodeKind.STATELESS, "to_stream", self.node, name=name, spark="nothing", build=build
+            NodeKind.STATELESS, "to_stream", self.node, name=name, spark="nothing", build=unchanged
         )
         return Stream(self.topology, node, self.windows)
+
+    def group_by(self, function: Function, *, name: str | None = None) -> "GroupedTable":
+        """The rows by other keys: ``lambda value: value.city``; null is in no group."""
+        from moldau.streams.grouped_table import GroupedTable
+        from moldau.streams.pointing import pointing
+
+        self.refuse_windows("be grouped")
+        detail = "in which group each row is, and was before"
+        return GroupedTable(self.topology, pointing(self, function, "group_by", detail, name=name))
 
     def join(
         self,

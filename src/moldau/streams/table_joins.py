@@ -2,9 +2,8 @@
 
 Both come as changes, and the latest value of each side is the state. By primary key one state for
 each key holds both values. By foreign key it takes two steps, as in Kafka Streams: the first, by
-the left key, remembers where a row points and tells the place it leaves and the one it goes to; the
-second, by the foreign key, keeps the right value and all left rows that point to it. Spark cannot
-chain the two, so the plan puts an internal topic between them.
+the left key, tells each place who points to it (``pointing``); the second, by the foreign key,
+keeps the right value and all left rows that point to it.
 
 A result that no longer holds is deleted by a null value. When a row moves from one foreign key to
 another only the new place gives out, so that a late deletion cannot wipe out the new result.
@@ -12,10 +11,10 @@ another only the new place gives out, so that a late deletion cannot wipe out th
 
 from typing import TYPE_CHECKING, Any
 
-from moldau.spark.errors import PipelineError
 from moldau.streams.compiling import Compilation
-from moldau.streams.functions import Function, call, column
+from moldau.streams.functions import Function
 from moldau.streams.keyed_state import struct_type, transform, with_offset
+from moldau.streams.pointing import pointing
 from moldau.streams.rows import Rows
 from moldau.streams.stream_joins import check_how, joined_value
 from moldau.streams.topology import UPDATE, Node, NodeKind
@@ -28,10 +27,11 @@ def join_tables(
     left: Rows, right: Rows, joiner: Function | None, *, how: str, name: str | None
 ) -> Node:
     check_how(how, "inner", "left", "outer")
-    _check_windows(left, right)
+    for side in (left, right):
+        side.refuse_windows("be joined")
 
     def build(_: Compilation, lefts: "DataFrame", rights: "DataFrame") -> "DataFrame":
-        from moldau.streams.join_processors import JoinSides
+        from moldau.streams.table_processors import JoinSides
 
         both = _sides(lefts, rights)
         types = struct_type(
@@ -68,20 +68,13 @@ def join_on_foreign_key(
     name: str | None,
 ) -> Node:
     check_how(how, "inner", "left")
-    _check_windows(left, right)
-    pointing = left.topology.add(
-        NodeKind.STATEFUL,
-        "foreign_key",
-        left.node,
-        detail="where each row points, and pointed before",
-        spark="groupBy(key).transformWithState",
-        build=_pointing(on),
-        modes=(UPDATE,),
-    )
+    for side in (left, right):
+        side.refuse_windows("be joined")
+    pointed = pointing(left, on, "foreign_key", "where each row points, and pointed before")
     return left.topology.add(
         NodeKind.STATEFUL,
         "join",
-        pointing,
+        pointed,
         right.node,
         name=name,
         detail=f"{how}, by foreign key",
@@ -92,52 +85,28 @@ def join_on_foreign_key(
     )
 
 
-def _pointing(on: Function) -> Any:
-    """Rows by foreign key; their value says which left row comes, changes or goes."""
-
-    def build(_: Compilation, lefts: "DataFrame") -> "DataFrame":
-        from pyspark.sql import functions as F
-
-        from moldau.streams.join_processors import PointFromLeft
-
-        foreign = F.when(F.col("value").isNotNull(), column(call(on, lefts)))
-        rows = with_offset(lefts).withColumn("foreign", foreign)
-        message = struct_type(
-            left_key=lefts.schema["key"].dataType,
-            left=lefts.schema["value"].dataType,
-            moved="boolean",
-        )
-        types = struct_type(
-            key=rows.schema["foreign"].dataType, value=message, timestamp="timestamp"
-        )
-        rows = rows.where(F.col("key").isNotNull())
-        return transform(rows, ["key"], PointFromLeft(), types, output_mode=UPDATE)
-
-    return build
-
-
 def _pointed_to(joiner: Function | None, how: str) -> Any:
-    def build(_: Compilation, pointing: "DataFrame", rights: "DataFrame") -> "DataFrame":
+    def build(_: Compilation, messages: "DataFrame", rights: "DataFrame") -> "DataFrame":
         from pyspark.sql import functions as F
 
-        from moldau.streams.join_processors import JoinPointed
+        from moldau.streams.table_processors import JoinPointed
 
-        message: Any = pointing.schema["value"].dataType
+        message: Any = messages.schema["value"].dataType
         types = struct_type(
-            key=message["left_key"].dataType,
-            left=message["left"].dataType,
+            key=message["row_key"].dataType,
+            left=message["row"].dataType,
             right=rights.schema["value"].dataType,
             is_there="boolean",
             timestamp="timestamp",
         )
-        both = _sides(pointing, rights)
+        both = _sides(messages, rights)
         joined = transform(both, ["key"], JoinPointed(how), types, output_mode=UPDATE)
         # A row that points nowhere needs no state: nothing on the right will ever match it.
-        nowhere = pointing.where(F.col("key").isNull()).select(
-            F.col("value.left_key").alias("key"),
-            F.col("value.left").alias("left"),
+        nowhere = messages.where(F.col("key").isNull()).select(
+            F.col("value.row_key").alias("key"),
+            F.col("value.row").alias("left"),
             F.lit(None).cast(types["right"].dataType).alias("right"),
-            (F.lit(how == "left") & F.col("value.left").isNotNull()).alias("is_there"),
+            (F.lit(how == "left") & F.col("value.row").isNotNull()).alias("is_there"),
             "timestamp",
         )
         return _with_joined_value(joined.unionByName(nowhere), joiner)
@@ -174,12 +143,3 @@ def _with_joined_value(joined: "DataFrame", joiner: Function | None) -> "DataFra
 
     value = joined_value(joiner, F.col("left"), F.col("right"))
     return joined.select("key", F.when(F.col("is_there"), value).alias("value"), "timestamp")
-
-
-def _check_windows(*tables: Rows) -> None:
-    for table in tables:
-        if table.windows is not None:
-            raise PipelineError(
-                f"{table.node.name} has windows beside its keys: it cannot be joined as a table. "
-                "Join its stream, with keys made by map() or key_by()"
-            )

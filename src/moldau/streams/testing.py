@@ -2,13 +2,15 @@
 
 The queries are those of the real run, streaming and stateful, so what Spark would refuse there it
 refuses here. Only the ends differ: the rows of a topic lie in files, a file for each micro-batch,
-and what a query writes is collected, to be the files of those that read it.
+and what a query writes is collected, to be the files of those that read it; and settings are those
+for a few rows (``quick``).
 """
 
 import os
 import struct
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -20,6 +22,7 @@ from moldau.streams.queryable import written_serdes
 from moldau.streams.serdes import STRING, Serde, default_serde
 from moldau.streams.topics import source_topics, topic_of, upstream_first
 from moldau.streams.topology import Node
+from moldau.streams.watching import is_idle, stop_queries
 from moldau.streams.windowed_keys import WindowedKey
 
 if TYPE_CHECKING:
@@ -29,9 +32,18 @@ if TYPE_CHECKING:
 Row = tuple[Any, ...]
 
 COLUMNS: Final = ("key", "value", "topic", "partition", "offset", "timestamp", "headers")
+# For queries that see five rows in their life: one task behind a shuffle, one state store for each
+# operator, and no code that takes longer to compile than to do without.
+_QUICK: Final = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
 # Rows that name no time are a second apart from here on.
 FIRST_MOMENT: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _SECOND: Final = timedelta(seconds=1)
+# Spark's stubs know only whole seconds.
+_POLL_S: Final[Any] = 0.05
 
 
 class Record(NamedTuple):
@@ -58,12 +70,12 @@ def run_test(
     """
     topics = {name: list(_encoded(name, each, queries)) for name, each in rows.items()}
     written: dict[str, list[tuple[Any, Any]]] = {}
-    with tempfile.TemporaryDirectory(prefix="moldau-test-") as folder:
-        inputs = FileInputs(spark, Path(folder) / "topics", rows_per_batch)
+    with tempfile.TemporaryDirectory(prefix="moldau-test-") as folder, quick(spark):
+        inputs = FileInputs(spark, Path(folder) / "topics")
         for query in upstream_first(queries):
             for topic in source_topics(query):
-                inputs.put(topic, topics.get(topic, []))
-            records = _run(spark, query, inputs, Path(folder) / "checkpoints" / query.name)
+                inputs.put(topic, *_batches(topics.get(topic, []), rows_per_batch))
+            records = run_query(spark, query, inputs, Path(folder) / "checkpoints" / query.name)
             topics.setdefault(topic_of(query), []).extend(records)
             if not query.is_cut:
                 key, value = _sink_serdes(query, inputs)
@@ -73,26 +85,42 @@ def run_test(
     return written
 
 
+@contextmanager
+def quick(spark: "SparkSession") -> Iterator[None]:
+    """Within this block ``spark`` is set for a few rows."""
+    before = {name: spark.conf.get(name, None) for name in _QUICK}
+    for name, value in _QUICK.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, given in before.items():
+            if given is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, given)
+
+
 class FileInputs:
     """Topics as directories of files; a file for each micro-batch."""
 
-    def __init__(self, spark: "SparkSession", folder: Path, rows_per_batch: int | None) -> None:
+    def __init__(self, spark: "SparkSession", folder: Path) -> None:
         self._spark = spark
         self._folder = folder
-        self._rows_per_batch = rows_per_batch
 
-    def put(self, topic: str, records: Sequence[Record]) -> None:
-        """Make ``records`` what the topic holds."""
+    def put(self, topic: str, *batches: Sequence[Record]) -> None:
+        """Make ``batches`` what the topic holds; each is read as one micro-batch."""
         import pyarrow.parquet as pq
 
         folder = self._at(topic)
         folder.mkdir(parents=True, exist_ok=True)
-        size = self._rows_per_batch or max(1, len(records))
-        for number, first in enumerate(range(0, max(1, len(records)), size)):
+        first_offset = 0
+        for number, records in enumerate(batches):
             path = folder / f"{number:06}.parquet"
-            pq.write_table(_table(topic, first, records[first : first + size]), path)
+            pq.write_table(_table(topic, first_offset, records), path)
             # Spark takes the oldest file first, to the second.
             os.utime(path, (1_000_000 + number, 1_000_000 + number))
+            first_offset += len(records)
 
     def stream(self, node: Node) -> "DataFrame":
         reader = self._spark.readStream.schema(self._schema()).option("maxFilesPerTrigger", 1)
@@ -117,7 +145,16 @@ class FileInputs:
         return source_schema(COLUMNS)
 
 
-def _run(spark: "SparkSession", query: Query, inputs: FileInputs, checkpoint: Path) -> list[Record]:
+def _batches(records: Sequence[Record], size: int | None) -> list[Sequence[Record]]:
+    """One of all, or so many of ``size``; an empty one where there is nothing."""
+    if size is None or not records:
+        return [records]
+    return [records[first : first + size] for first in range(0, len(records), size)]
+
+
+def run_query(
+    spark: "SparkSession", query: Query, inputs: FileInputs, checkpoint: Path
+) -> list[Record]:
     """Let the query do all there is, and give what it wrote."""
     # The memory sink makes a table of this name.
     name = f"moldau_test_{os.getpid()}_{id(query)}"
@@ -131,10 +168,12 @@ def _run(spark: "SparkSession", query: Query, inputs: FileInputs, checkpoint: Pa
         .start()
     )
     try:
-        running.awaitTermination()
+        while not running.awaitTermination(timeout=_POLL_S):
+            if query.by_clock and is_idle(running):
+                break
         return [_record(row.asDict()) for row in spark.table(name).collect()]
     finally:
-        running.stop()
+        stop_queries({name: running})
         spark.catalog.dropTempView(name)
 
 

@@ -35,6 +35,10 @@ Build = Callable[..., "DataFrame"]
 APPEND: Final = "append"
 UPDATE: Final = "update"
 
+# Operators that decide where a topology is cut (``queries``).
+SUPPRESS: Final = "suppress"
+TO_TABLE: Final = "to_table"
+
 # Names become parts of topics and of directories.
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 
@@ -72,6 +76,8 @@ class Node:
     chains: bool = False
     # The parent that is not streamed but looked up: its latest value per key.
     lookup: "Node | None" = None
+    # Its timers go by the clock, so that Spark never calls its query done.
+    by_clock: bool = False
     # Its rows are the changes of a table, by key, a null value being a deletion. A topic that
     # holds them is compacted.
     is_table: bool = False

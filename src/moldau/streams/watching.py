@@ -45,9 +45,12 @@ class Watch:
         self._started_s = time.monotonic()
         self._meters: dict[str, Meter] = {}
 
-    def until_end(self, queries: "Mapping[str, StreamingQuery]") -> None:
+    def until_end(
+        self, queries: "Mapping[str, StreamingQuery]", *, ends_idle: bool = False
+    ) -> None:
         """Return when all ``queries`` have ended by themselves, or a stop is asked for.
 
+        With ``ends_idle`` a query need not end: it is enough that it finds nothing more to read.
         Their last word is for ``show``, when they have stopped.
 
         Raises:
@@ -55,7 +58,11 @@ class Watch:
         """
         due_s = time.monotonic() + self._interval_s
         while not self._stopping.wait(_POLL_S):
-            active = [name for name, query in queries.items() if self._is_active(name, query)]
+            active = [
+                name
+                for name, query in queries.items()
+                if self._is_active(name, query) and not (ends_idle and is_idle(query))
+            ]
             if not active:
                 break
             if time.monotonic() >= due_s:
@@ -80,6 +87,16 @@ class Watch:
         if self._debug:
             raise failure
         raise PipelineError(f"query {name} failed: {one_line(failure)}")
+
+
+def is_idle(query: "StreamingQuery") -> bool:
+    """Whether the query finds nothing more to read: its last batch was empty.
+
+    The first batch does not say so. It may be that of a run before, which was stopped in an empty
+    one, and is done again before anything is read.
+    """
+    batches = query.recentProgress
+    return len(batches) > 1 and batches[-1]["numInputRows"] == 0
 
 
 def stop_queries(queries: "Mapping[str, StreamingQuery]") -> None:

@@ -1,0 +1,103 @@
+"""A table by other keys: its rows counted or folded, each row for as long as it is as it is.
+
+A row of a table replaces the one before, so what the old one added must be taken back: by a second
+function, the subtractor, as in Kafka Streams. A group hears of its rows from ``pointing`` and keeps
+them: so it knows itself what to take back, and a change within the group is one step.
+
+The functions are Python's, on plain values. Spark's own aggregates have no way back.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from moldau.streams.compiling import Compilation
+from moldau.streams.keyed_state import struct_type, transform, with_offset
+from moldau.streams.table import Table
+from moldau.streams.topology import UPDATE, Node, NodeKind, Topology
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Fold = Callable[[Any, Any], Any]
+
+
+class GroupedTable:
+    """A table by new keys."""
+
+    def __init__(self, topology: Topology, node: Node) -> None:
+        self._topology = topology
+        self._node = node
+
+    def count(self, *, name: str | None = None) -> Table:
+        """How many rows there are; a group that has lost its last one has 0."""
+        return self._folded("count", 0, _one_more, _one_less, "long", name)
+
+    def reduce(self, adder: Fold, subtractor: Fold, *, name: str | None = None) -> Table:
+        """By two Python functions, each of what was and a value:
+
+        ``reduce(lambda total, new: total + new, lambda total, old: total - old)``
+
+        The result has the type of the values. Where a function gives None, the group is deleted.
+        """
+        return self._folded("reduce", None, adder, subtractor, None, name)
+
+    def fold(
+        self,
+        initial: Any,
+        adder: Fold,
+        subtractor: Fold,
+        returns: str,
+        *,
+        name: str | None = None,
+    ) -> Table:
+        """As ``reduce``, from ``initial`` on, and with a result of the type ``returns``."""
+        return self._folded("fold", initial, adder, subtractor, returns, name)
+
+    def _folded(
+        self,
+        operator: str,
+        initial: Any,
+        adder: Fold,
+        subtractor: Fold,
+        returns: str | None,
+        name: str | None,
+    ) -> Table:
+        def build(_: Compilation, messages: "DataFrame") -> "DataFrame":
+            from pyspark.sql import functions as F
+
+            from moldau.streams.folding import Step
+            from moldau.streams.table_processors import FoldPointed
+
+            step = Step(adder, initial, returns)
+            message: Any = messages.schema["value"].dataType
+            types = struct_type(
+                key=messages.schema["key"].dataType,
+                value=step.result_type(message["row"].dataType),
+                timestamp="timestamp",
+            )
+            # What points nowhere is in no group.
+            rows = with_offset(messages).where(F.col("key").isNotNull())
+            return transform(
+                rows, ["key"], FoldPointed(step, subtractor), types, output_mode=UPDATE
+            )
+
+        node = self._topology.add(
+            NodeKind.STATEFUL,
+            operator,
+            self._node,
+            name=name,
+            detail="rows that change are subtracted",
+            spark="groupBy(key).transformWithState",
+            build=build,
+            modes=(UPDATE,),
+            is_table=True,
+        )
+        return Table(self._topology, node)
+
+
+def _one_more(count: int, _: Any) -> int:
+    return count + 1
+
+
+def _one_less(count: int, _: Any) -> int:
+    return count - 1

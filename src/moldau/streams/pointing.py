@@ -1,0 +1,53 @@
+"""Rows of a table by another key than their own: the first step of foreign-key joins and groupings.
+
+A row points to a key that is computed from it. When it changes, the place it pointed to before must
+hear of it as well as the one it points to now, so the state is where each row points. What comes
+out are messages by that other key: which row comes, changes or goes. Whoever reads them keeps the
+rows that point to a key, so that a message may come twice.
+
+Spark cannot chain this with the operator behind it: the plan puts an internal topic between them,
+in which all messages for a key are in one partition, in order.
+"""
+
+from typing import TYPE_CHECKING
+
+from moldau.streams.compiling import Compilation
+from moldau.streams.functions import Function, call, column
+from moldau.streams.keyed_state import struct_type, transform, with_offset
+from moldau.streams.rows import Rows
+from moldau.streams.topology import UPDATE, Node, NodeKind
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def pointing(
+    table: Rows, on: Function, operator: str, detail: str, *, name: str | None = None
+) -> Node:
+    """The messages of ``table`` by the key that ``on`` gives; null where a row points nowhere."""
+
+    def build(_: Compilation, rows: "DataFrame") -> "DataFrame":
+        from pyspark.sql import functions as F
+
+        from moldau.streams.table_processors import PointFromRow
+
+        types = {field.name: field.dataType for field in rows.schema.fields}
+        foreign = F.when(F.col("value").isNotNull(), column(call(on, rows)))
+        pointed = with_offset(rows).withColumn("foreign", foreign).where(F.col("key").isNotNull())
+        returns = struct_type(
+            key=pointed.schema["foreign"].dataType,
+            value=struct_type(row_key=types["key"], row=types["value"], moved="boolean"),
+            timestamp="timestamp",
+        )
+        return transform(pointed, ["key"], PointFromRow(), returns, output_mode=UPDATE)
+
+    return table.topology.add(
+        NodeKind.STATEFUL,
+        operator,
+        table.node,
+        name=name,
+        detail=detail,
+        spark="groupBy(key).transformWithState",
+        build=build,
+        modes=(UPDATE,),
+    )

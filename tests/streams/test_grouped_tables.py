@@ -1,0 +1,61 @@
+"""Tables by other keys, and streams as tables, in test mode."""
+
+from typing import TYPE_CHECKING, Any
+
+from moldau.streams import LONG, STRING, App, Json
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def test_a_group_of_a_table_follows_rows_that_change_move_and_go(spark: "SparkSession") -> None:
+    app = App("test")
+    people = app.table("people", value=Json("city string, pay long"))
+    cities = people.group_by(lambda value: value.city)
+    cities.count().to("heads", value=LONG)
+    cities.fold(
+        {"pay": 0},
+        lambda total, row: {"pay": total["pay"] + row["pay"]},
+        lambda total, row: {"pay": total["pay"] - row["pay"]},
+        "pay long",
+    ).to("pay", value=Json())
+
+    def person(name: str, city: str | None, pay: int) -> tuple[str, dict[str, Any]]:
+        return (name, {"city": city, "pay": pay})
+
+    rows = [
+        person("ann", "Brno", 10),
+        person("bob", "Brno", 20),
+        person("eve", "Prague", 40),
+        person("zoe", None, 1),
+        # Stays where she is, for more.
+        person("eve", "Prague", 41),
+        person("ann", "Prague", 10),
+        ("bob", None),
+        ("nobody", None),
+    ]
+    written = app.test({"people": rows}, rows_per_batch=4)
+    assert dict(written["heads"]) == {"Brno": 0, "Prague": 2}
+    assert dict(written["pay"]) == {"Brno": {"pay": 0}, "Prague": {"pay": 51}}
+
+
+def test_a_stream_becomes_a_table_that_is_looked_up(spark: "SparkSession") -> None:
+    app = App("test")
+    moves = app.stream("moves", value=Json("who string, city string"))
+    lives = moves.map(lambda value: (value.who, value.city)).to_table()
+    app.stream("letters").join(lives, lambda letter, city: city, how="left").to("posted")
+    lives.to("lives", key=STRING, value=STRING)
+    written = app.test(
+        {
+            "moves": [
+                ("1", {"who": "ann", "city": "Brno"}),
+                ("2", {"who": None, "city": "Nowhere"}),
+                ("3", {"who": "ann", "city": "Prague"}),
+                ("4", {"who": "bob", "city": "Brno"}),
+                ("5", {"who": "bob", "city": None}),
+            ],
+            "letters": [("ann", "x"), ("bob", "x")],
+        }
+    )
+    assert sorted(written["posted"], key=str) == [("ann", "Prague"), ("bob", None)]
+    assert written["lives"] == [("ann", "Brno"), ("ann", "Prague"), ("bob", "Brno"), ("bob", None)]
