@@ -212,6 +212,13 @@ def test_final_windows_are_counted_by_larger_windows_in_one_query(flow: Flow) ->
     assert counts == [(("a", 0), 2), (("a", 60_000), 1), (("a", 180_000), 1), (("b", 0), 1)]
 
 
+def test_a_count_of_counts_goes_through_an_internal_topic(flow: Flow) -> None:
+    clicks = flow.stream("clicks", [("a", 1, 1), ("a", 1, 2), ("b", 1, 3)])
+    counts = clicks.group_by_key().count().to_stream()
+    out = flow.run(counts.group_by(lambda value: value).count())
+    assert sorted((each.key, each.value) for each in out) == [(1, 1), (2, 1)]
+
+
 def test_a_window_goes_through_an_internal_topic(flow: Flow) -> None:
     from pyspark.sql import functions as F
 

@@ -5,8 +5,8 @@ from tests.streams.flows import Flow
 
 
 def test_two_streams_join_within_a_time(flow: Flow) -> None:
-    orders = flow.stream("orders", [("a", 1, 10), ("b", 2, 10), ("a", 3, 100), ("c", 0, 101)])
-    payments = flow.stream("payments", [("a", 7, 14), ("b", 8, 16), ("c", 0, 300)])
+    orders = flow.stream("orders", [("a", 1, 10), ("b", 2, 10)], [("a", 3, 100)], [("c", 0, 101)])
+    payments = flow.stream("payments", [("a", 7, 14), ("b", 8, 16)], [], [("c", 0, 300)])
     paid = orders.join(payments, lambda order, payment: order + payment, within="5 seconds")
     # Six seconds are too long for b, and the timestamp is the later of the two.
     assert flow.run(paid) == [("a", 8, 14.0)]
@@ -80,7 +80,30 @@ def test_two_tables_join_and_follow_both(flow: Flow) -> None:
     assert out[3:] == [("a", None, 7.0)]
 
 
-def test_a_table_joins_another_by_a_foreign_key_and_follows_both(flow: Flow) -> None:
+def test_an_outer_join_of_tables_has_what_is_in_one_of_them(flow: Flow) -> None:
+    one = flow.table("one", [("a", 1, 1)], [("a", None, 2)])
+    two = flow.table("two", [("b", 2, 1)])
+    out = sorted(flow.run(one.join(two, how="outer")), key=lambda each: (each.second, each.key))
+    assert out == [("a", {"left": 1}, 1.0), ("b", {"right": 2}, 1.0), ("a", None, 2.0)]
+
+
+def test_an_inner_join_by_a_foreign_key_has_what_both_have(flow: Flow) -> None:
+    orders = flow.table(
+        "orders",
+        [("o1", "ann", 1), ("o2", "ann", 1), ("o3", "bob", 1), ("o4", None, 1)],
+        [("o2", "bob", 2)],
+        [("o1", None, 3)],
+        value=STRING,
+    )
+    customers = flow.table("customers", [("ann", 1, 1)], [("bob", 2, 2)], [])
+    out = flow.run(orders.join(customers, lambda order, name: name, on=lambda value: value))
+    # The latest of each: o1 is gone, o2 and o3 have bob.
+    assert {each.key: each.value for each in out} == {"o1": None, "o2": 2, "o3": 2}
+
+
+def test_a_left_join_by_a_foreign_key_keeps_what_points_nowhere_and_follows_both(
+    flow: Flow,
+) -> None:
     def order(key: str, who: str | None, second: int) -> tuple[str, dict[str, str | None], int]:
         return (key, {"who": who}, second)
 
