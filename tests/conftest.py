@@ -1,5 +1,6 @@
 """Fixtures that every folder may use."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 # How long an example takes says more about what else the machine does than about the code.
 settings.register_profile("moldau", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("moldau")
+
+# No test may leave a process behind that goes on when it is over.
+os.environ["MOLDAU_CLASS_ARCHIVE"] = "off"
 
 
 @pytest.fixture

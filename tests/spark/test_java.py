@@ -5,8 +5,16 @@ from pathlib import Path
 
 import pytest
 
+from moldau.spark.cache import cache_dir
 from moldau.spark.errors import PipelineError
-from moldau.spark.java import VECTOR_MODULE, Java, cache_dir, find_java, is_java_home, java_home
+from moldau.spark.java import (
+    VECTOR_MODULE,
+    Java,
+    find_java,
+    is_java_home,
+    java_home,
+    own_home,
+)
 
 
 def install(folder: Path, version: str) -> Path:
@@ -51,6 +59,7 @@ def test_in_front_of_java_the_flag_for_the_vector_module_is_dropped(tmp_path: Pa
     assert java_home(find_java({"PATH": ""}, wheel), tmp_path) == home
     assert not is_java_home(str(wheel))
     assert not is_java_home(None)
+    assert own_home(home) == own_home(wheel) == wheel
     called = subprocess.run(
         [home / "bin" / "java", "-cp", "a b", f"--add-modules={VECTOR_MODULE}", "Main", ""],
         capture_output=True,

@@ -34,6 +34,13 @@ def test_a_short_job_starts_quickly_and_a_long_one_runs_at_full_speed() -> None:
     assert JAVA_OPTIONS not in settings("local", {}, is_short=False)
 
 
+def test_the_users_java_options_come_last_so_that_java_takes_them() -> None:
+    given = {JAVA_OPTIONS: "-Xlog:cds=info"}
+    ours = ["-Xlog:cds*=off", "-XX:SharedArchiveFile=/a b/c.jsa"]
+    options = settings("local", given, is_short=False, java_options=ours)[JAVA_OPTIONS]
+    assert options == '-Xlog:cds*=off "-XX:SharedArchiveFile=/a b/c.jsa" -Xlog:cds=info'
+
+
 def test_traces_are_shown_only_to_who_wants_them() -> None:
     hidden = "spark.sql.execution.pyspark.udf.hideTraceback.enabled"
     assert settings("local", {})[hidden] == "true"

@@ -9,7 +9,6 @@ without it does not start; one that has it prints a warning on every start. Only
 for it, and can do without: a small ``java`` of our own drops that one flag and calls the real one.
 """
 
-import hashlib
 import os
 import re
 import shutil
@@ -19,6 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from moldau.spark.cache import command_folder, keep_command
 from moldau.spark.errors import PipelineError
 
 OLDEST: Final = 17
@@ -27,6 +27,7 @@ _RELEASE_LINE: Final = re.compile(r'^(\w+)="?(.*?)"?$', re.MULTILINE)
 _VERSION_LINE: Final = re.compile(r'version "(?:1\.)?(\d+)')
 _ASK_LIMIT_S: Final = 20
 _PREFIX: Final = "moldau-java-"
+_CALLED: Final = re.compile(r'^exec "(.*)" "\$@"$', re.MULTILINE)
 
 
 class Java(NamedTuple):
@@ -44,7 +45,7 @@ def find_java(environment: Mapping[str, str], wheel: Path | None) -> Java:
     """
     too_old = []
     for where, home in _candidates(environment, wheel):
-        java = _look_at(home)
+        java = look_at(home)
         if java is not None and java.version >= OLDEST:
             return java
         if java is not None:
@@ -72,24 +73,18 @@ def java_home(java: Java, cache: Path) -> Path:
     It is made in ``cache``, once for each Java, and stays there for the next session.
     """
     text = _without_vector_module(java.home / "bin" / "java")
-    home = cache / f"{_PREFIX}{hashlib.sha256(text.encode()).hexdigest()[:12]}"
-    command = home / "bin" / "java"
-    if not os.access(command, os.X_OK):
-        command.parent.mkdir(parents=True, exist_ok=True)
-        # Under another name first: somebody else may be about to start it.
-        draft = command.with_name(f"java.{os.getpid()}")
-        draft.write_text(text)
-        draft.chmod(0o755)
-        draft.replace(command)
+    home = command_folder(cache, _PREFIX, text)
+    keep_command(home / "bin" / "java", text)
     return home
 
 
-def cache_dir(environment: Mapping[str, str]) -> Path:
-    """Where a user's programs keep what they can make again."""
-    base = environment.get("XDG_CACHE_HOME") or os.path.join(
-        environment.get("HOME") or os.path.expanduser("~"), ".cache"
-    )
-    return Path(base) / "moldau"
+def own_home(folder: Path) -> Path:
+    """The directory of the Java itself, where ``folder`` may have been made by ``java_home``."""
+    if not is_java_home(str(folder)):
+        return folder
+    called = _CALLED.search((folder / "bin" / "java").read_text())
+    assert called is not None, "written by java_home"
+    return Path(called[1]).parent.parent
 
 
 def is_java_home(folder: str | None) -> bool:
@@ -120,7 +115,7 @@ def _candidates(environment: Mapping[str, str], wheel: Path | None) -> list[tupl
     return candidates
 
 
-def _look_at(home: Path) -> Java | None:
+def look_at(home: Path) -> Java | None:
     """What is in a directory; None if that is no Java."""
     command = home / "bin" / "java"
     if not os.access(command, os.X_OK):

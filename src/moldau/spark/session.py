@@ -8,13 +8,18 @@ only learns the format.
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from moldau.spark import class_archive
+from moldau.spark.cache import cache_dir
+from moldau.spark.class_archive import ClassArchive
 from moldau.spark.errors import PipelineError
-from moldau.spark.java import cache_dir, find_java, is_java_home, java_home, wheel_home
+from moldau.spark.java import find_java, is_java_home, java_home, look_at, own_home, wheel_home
+from moldau.spark.worker_python import spark_home, worker_python
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,6 +29,8 @@ JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 # Compile quickly rather than well, and collect garbage without threads of its own: more than
 # halves the start of a short job, and slows down what runs for long and mostly in the JVM.
 QUICK_START: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_CONF: Final = Path(__file__).with_name("conf")
+_LOG_SETTINGS: Final = _CONF / "log4j2.properties"
 _CHECKPOINTS: Final = (
     "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 )
@@ -57,11 +64,17 @@ def session(
         return running
     where = master or given.get("spark.master") or "local[*]"
     prepare_environment(where)
+    archive = find_archive(where, given)
+    chosen = settings(
+        where, given, is_short=is_short, debug=debug, java_options=_java_options(given, archive)
+    )
     builder = SparkSession.builder.appName(name).master(where)
-    for key, value in settings(where, given, is_short=is_short, debug=debug).items():
+    for key, value in chosen.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     register(spark)
+    if archive is not None and archive.is_due(time.time()):
+        class_archive.make_at_exit()
     return spark
 
 
@@ -91,7 +104,12 @@ def require_spark() -> None:
 
 
 def settings(
-    master: str, given: Mapping[str, str], *, is_short: bool = True, debug: bool = False
+    master: str,
+    given: Mapping[str, str],
+    *,
+    is_short: bool = True,
+    debug: bool = False,
+    java_options: Sequence[str] = (),
 ) -> dict[str, str]:
     """The settings of a session: ours where the user has not ``given`` another."""
     chosen = {
@@ -115,9 +133,35 @@ def settings(
     if debug:
         chosen["spark.log.level"] = "WARN"
     chosen |= given
-    if is_short:
-        chosen[JAVA_OPTIONS] = f"{QUICK_START} {given.get(JAVA_OPTIONS, '')}".strip()
+    # What is given comes last: of two options that disagree, Java takes that.
+    options = [QUICK_START if is_short else "", class_archive.quoted(java_options)]
+    options.append(given.get(JAVA_OPTIONS, ""))
+    if any(options):
+        chosen[JAVA_OPTIONS] = " ".join(filter(None, options))
     return chosen
+
+
+def find_archive(master: str, given: Mapping[str, str]) -> ClassArchive | None:
+    """The archive of classes for a session there; None if it could not use one.
+
+    The environment must be prepared.
+    """
+    home = spark_home(os.environ)
+    java = look_at(own_home(Path(os.environ["JAVA_HOME"])))
+    if home is None or java is None:
+        return None
+    if not class_archive.can_archive(os.environ, master):
+        return None
+    if not class_archive.fits(given, given.get(JAVA_OPTIONS, "")):
+        return None
+    return class_archive.archive_of(java, home, os.environ)
+
+
+def _java_options(given: Mapping[str, str], archive: ClassArchive | None) -> list[str]:
+    options = [] if archive is None else archive.use_options()
+    if class_archive.has_empty_conf_dir(os.environ):
+        options += class_archive.log_options(_LOG_SETTINGS, given.get(JAVA_OPTIONS, ""))
+    return options
 
 
 def prepare_environment(master: str) -> None:
@@ -137,12 +181,36 @@ def prepare_environment(master: str) -> None:
     # The first Java only works out how to call the second.
     os.environ.setdefault("SPARK_LAUNCHER_OPTS", QUICK_START)
     # Where nobody says otherwise: no settings but these, and no chatter on the terminal.
-    os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).with_name("conf")))
+    os.environ.setdefault("SPARK_CONF_DIR", str(_conf_dir(master)))
     if master.startswith("local"):
         # Or the workers take whichever python3 is on the path.
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+        python = _worker_python()
+        os.environ.setdefault("PYSPARK_PYTHON", python)
+        os.environ.setdefault("PYSPARK_DRIVER_PYTHON", python)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+
+
+def _conf_dir(master: str) -> Path:
+    """The directory that Spark puts on the class path: an empty one where classes are archived."""
+    if not class_archive.can_archive(os.environ, master):
+        return _CONF
+    empty = class_archive.empty_conf_dir(os.environ)
+    try:
+        empty.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return _CONF
+    return empty
+
+
+def _worker_python() -> str:
+    home = spark_home(os.environ)
+    if home is None:
+        return sys.executable
+    try:
+        return str(worker_python(sys.executable, home, cache_dir(os.environ)))
+    except OSError:
+        # No place to keep it: the workers start more slowly.
+        return sys.executable
 
 
 def _cores(master: str) -> int:

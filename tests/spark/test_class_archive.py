@@ -1,0 +1,148 @@
+"""When there is an archive of Spark's classes, which one, and who makes it."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from moldau.spark.class_archive import (
+    SWITCH,
+    ClassArchive,
+    archive_of,
+    can_archive,
+    empty_conf_dir,
+    fits,
+    log_options,
+    quoted,
+    remove_unused,
+)
+from moldau.spark.java import Java
+
+DAY_S = 24 * 3600
+
+
+@pytest.fixture
+def spark_home(tmp_path: Path) -> Path:
+    (tmp_path / "spark" / "jars").mkdir(parents=True)
+    (tmp_path / "spark" / "jars" / "core.jar").write_bytes(b"1")
+    return tmp_path / "spark"
+
+
+@pytest.fixture
+def java(tmp_path: Path) -> Java:
+    (tmp_path / "jdk" / "lib" / "server").mkdir(parents=True)
+    (tmp_path / "jdk" / "release").write_text('JAVA_VERSION="17.0.15"\n')
+    (tmp_path / "jdk" / "lib" / "server" / "classes.jsa").touch()
+    return Java(tmp_path / "jdk", 17)
+
+
+@pytest.fixture
+def archive(tmp_path: Path, java: Java, spark_home: Path) -> ClassArchive:
+    found = archive_of(java, spark_home, {"HOME": str(tmp_path)})
+    found.path.parent.mkdir(parents=True)
+    return found
+
+
+def complete(archive: ClassArchive) -> None:
+    """As if it had been made."""
+    archive.path.write_bytes(b"classes")
+    archive.claim.write_text("7")
+
+
+def test_another_java_or_spark_is_another_archive(
+    tmp_path: Path, java: Java, spark_home: Path
+) -> None:
+    home = {"HOME": str(tmp_path)}
+    first = archive_of(java, spark_home, home)
+    assert archive_of(java, spark_home, home) == first
+    (java.home / "release").write_text('JAVA_VERSION="17.0.16"\n')
+    second = archive_of(java, spark_home, home)
+    os.utime(spark_home / "jars" / "core.jar", (1, 1))
+    third = archive_of(java, spark_home, home)
+    (spark_home / "jars" / "more.jar").touch()
+    fourth = archive_of(java, spark_home, home)
+    assert len({each.path for each in (first, second, third, fourth)}) == 4
+
+
+def test_it_is_made_if_it_is_not_there_and_tried_again_after_a_day(archive: ClassArchive) -> None:
+    assert archive.is_due(now_s=0)
+    archive.claim.touch()
+    tried_s = archive.claim.stat().st_mtime
+    assert not archive.is_due(tried_s + DAY_S - 1)
+    assert archive.is_due(tried_s + DAY_S + 1)
+    complete(archive)
+    assert not archive.is_due(tried_s + DAY_S + 1)
+
+
+def test_java_is_told_of_an_archive_only_if_it_is_there(archive: ClassArchive) -> None:
+    assert archive.use_options() == []
+    complete(archive)
+    assert f"-XX:SharedArchiveFile={archive.path}" in archive.use_options()
+    assert not any("aot" in each for each in archive.use_options()), "Java 17 knows no such word"
+
+
+def test_an_archive_that_was_cut_off_does_not_count(archive: ClassArchive) -> None:
+    complete(archive)
+    archive.path.write_bytes(b"clas")
+    assert archive.use_options() == []
+    assert archive.is_due(archive.claim.stat().st_mtime + DAY_S + 1)
+
+
+def test_a_java_without_an_archive_of_its_own_gets_one_first(
+    archive: ClassArchive, tmp_path: Path
+) -> None:
+    draft = tmp_path / "draft"
+    assert archive.base is None
+    (archive.java.home / "lib" / "server" / "classes.jsa").unlink()
+    assert archive.base is not None
+    complete(archive)
+    assert not archive.is_whole()
+    archive.base.touch()
+    assert archive.is_whole()
+    assert f"-XX:SharedArchiveFile={archive.base}" in archive.make_options(draft)
+
+
+@pytest.mark.parametrize(
+    "variables, master",
+    [
+        ({SWITCH: "off"}, "local"),
+        ({"HADOOP_CONF_DIR": "/etc/hadoop"}, "local[2]"),
+        ({"SPARK_CONF_DIR": "/etc/spark"}, "local[*]"),
+        ({}, "spark://head:7077"),
+        ({}, "yarn"),
+    ],
+)
+def test_a_class_path_that_is_not_ours_is_not_archived(
+    variables: dict[str, str], master: str
+) -> None:
+    home = {"HOME": "/home/jan"}
+    ours = {**home, "SPARK_CONF_DIR": str(empty_conf_dir(home))}
+    assert can_archive(home, "local[*]")
+    assert can_archive(ours, "local[*]")
+    assert not can_archive({**home, **variables}, master)
+
+
+def test_a_user_with_an_archive_or_a_class_path_of_their_own_keeps_it() -> None:
+    assert fits({}, "-Xmx2g -Dsome.thing=1")
+    assert not fits({}, "-Xmx2g -XX:SharedArchiveFile=/mine.jsa")
+    assert not fits({}, "-Xshare:off")
+    assert not fits({"spark.driver.extraClassPath": "/mine.jar"}, "")
+
+
+def test_the_log_is_set_as_before_unless_the_user_sets_it(tmp_path: Path) -> None:
+    where = tmp_path / "a b" / "log4j2.properties"
+    assert log_options(where, "") == [f"-Dlog4j2.configurationFile={where.as_uri()}"]
+    assert log_options(where, "-Dlog4j2.configurationFile=mine.xml") == []
+
+
+def test_an_option_with_a_space_stays_one() -> None:
+    assert quoted(["-Xa", "-Xb=/a b"]) == '-Xa "-Xb=/a b"'
+
+
+def test_archives_that_nobody_uses_make_room(archive: ClassArchive) -> None:
+    archive.path.touch()
+    used_s = archive.path.stat().st_mtime
+    remove_unused(archive.path.parent, used_s + 29 * DAY_S)
+    assert archive.path.exists()
+    remove_unused(archive.path.parent, used_s + 31 * DAY_S)
+    assert not archive.path.exists()
