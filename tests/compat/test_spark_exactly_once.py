@@ -125,6 +125,8 @@ class Driver:
                 stderr=errors,
                 text=True,
                 start_new_session=True,
+                # A JVM that is killed leaves its temporary files behind.
+                env={**os.environ, "TMPDIR": str(log.parent)},
             )
         self.lines: queue.Queue[str] = queue.Queue()
         threading.Thread(target=self._listen, daemon=True).start()

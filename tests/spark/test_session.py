@@ -1,8 +1,13 @@
 """What a session is set to."""
 
+import os
+import sys
+from pathlib import Path
+
 import pytest
 
-from moldau.spark.session import FILTER_PUSHDOWN, settings
+from moldau.spark.java import Java, java_home
+from moldau.spark.session import FILTER_PUSHDOWN, prepare_environment, settings, temporary_files
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
@@ -45,3 +50,25 @@ def test_traces_are_shown_only_to_who_wants_them() -> None:
     hidden = "spark.sql.execution.pyspark.udf.hideTraceback.enabled"
     assert settings("local", {})[hidden] == "true"
     assert settings("local", {}, debug=True)[hidden] == "false"
+
+
+def test_the_jvm_keeps_its_temporary_files_where_the_user_wants_them() -> None:
+    assert temporary_files({"TMPDIR": "/big disk"}) == ["-Djava.io.tmpdir=/big disk"]
+    assert temporary_files({}) == []
+
+
+@pytest.mark.parametrize("given", [None, "/usr/bin/python4"])
+def test_a_cluster_runs_this_python_unless_another_is_named(
+    given: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # What is set here and there is taken back.
+    monkeypatch.setenv("JAVA_HOME", str(java_home(Java(Path("/opt/java"), 17), tmp_path)))
+    for name in ("SPARK_LAUNCHER_OPTS", "SPARK_CONF_DIR", "PYSPARK_DRIVER_PYTHON"):
+        monkeypatch.setenv(name, "")
+    monkeypatch.setenv("PYSPARK_PYTHON", given or "")
+    monkeypatch.delenv("SPARK_LOCAL_IP", raising=False)
+    if given is None:
+        monkeypatch.delenv("PYSPARK_PYTHON")
+    prepare_environment("spark://head:7077")
+    assert os.environ["PYSPARK_PYTHON"] == (given or sys.executable)
+    assert "SPARK_LOCAL_IP" not in os.environ

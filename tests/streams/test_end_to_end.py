@@ -56,6 +56,8 @@ def running(app_file: Path) -> "Iterator[subprocess.Popen[str]]":
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # A JVM that is killed leaves its temporary files behind.
+        env={**os.environ, "TMPDIR": str(app_file.parent)},
     )
     try:
         yield process

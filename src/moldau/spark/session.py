@@ -161,7 +161,13 @@ def _java_options(given: Mapping[str, str], archive: ClassArchive | None) -> lis
     options = [] if archive is None else archive.use_options()
     if class_archive.has_empty_conf_dir(os.environ):
         options += class_archive.log_options(_LOG_SETTINGS, given.get(JAVA_OPTIONS, ""))
-    return options
+    return options + temporary_files(os.environ)
+
+
+def temporary_files(environment: Mapping[str, str]) -> list[str]:
+    """Where the JVM puts its temporary files: it does not look at ``TMPDIR`` by itself."""
+    folder = environment.get("TMPDIR")
+    return [f"-Djava.io.tmpdir={folder}"] if folder else []
 
 
 def prepare_environment(master: str) -> None:
@@ -182,11 +188,13 @@ def prepare_environment(master: str) -> None:
     os.environ.setdefault("SPARK_LAUNCHER_OPTS", QUICK_START)
     # Where nobody says otherwise: no settings but these, and no chatter on the terminal.
     os.environ.setdefault("SPARK_CONF_DIR", str(_conf_dir(master)))
-    if master.startswith("local"):
-        # Or the workers take whichever python3 is on the path.
-        python = _worker_python()
-        os.environ.setdefault("PYSPARK_PYTHON", python)
-        os.environ.setdefault("PYSPARK_DRIVER_PYTHON", python)
+    is_local = master.startswith("local")
+    # Or workers take whichever python3 is on the path, and so does what plans a query, which runs
+    # on this machine even for a cluster.
+    python = _worker_python() if is_local else sys.executable
+    os.environ.setdefault("PYSPARK_PYTHON", python)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", python)
+    if is_local:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 
 
