@@ -3,7 +3,7 @@
 A broker without compacted topics, or with none that has grown beyond a segment, never loads
 the cleaner. Afterwards it costs what it uses: a thread for each log that is being cleaned,
 and the memory of an offset map for as long as that takes. For a large log the thread has a
-process do the work, so that clients hardly feel it (``cleaning_process``).
+process do the work, which shares no GIL with the event loop (``cleaning_process``).
 """
 
 import asyncio
