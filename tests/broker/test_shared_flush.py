@@ -117,3 +117,25 @@ def test_a_flush_that_never_ran_is_a_failed_one() -> None:
         assert flushing.flushed == []
 
     run(scenario())
+
+
+def test_nobody_waits_for_ever_if_what_follows_a_flush_goes_wrong() -> None:
+    async def scenario() -> None:
+        reported: list[object] = []
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: reported.append(context["exception"]))
+        flushing = Flushing()
+        mistake = RuntimeError("a mistake")
+
+        def fail(end_offset: int) -> None:
+            raise mistake
+
+        flushing.shared = SharedFlush(flushing.log, fail, flushing.failures.append)
+        waiting = await flushing.write()
+        flushing.executor.run_next()
+        with pytest.raises(RuntimeError, match="a mistake"):
+            await waiting
+        assert flushing.failures == reported == [mistake]
+        assert flushing.shared.has_failed
+
+    run(scenario())

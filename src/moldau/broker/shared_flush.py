@@ -86,7 +86,11 @@ class SharedFlush:
             self._on_failure(error)
 
     def _on_flushed(self, end_offset: int) -> None:
-        self._when_flushed(end_offset)
+        try:
+            self._when_flushed(end_offset)
+        except Exception as error:
+            self._on_failure(error)
+            raise
         while self._waiting and self._waiting[0][0] <= end_offset:
             _, done = self._waiting.popleft()
             if not done.done():
