@@ -228,6 +228,16 @@ def test_an_interpreter_that_does_not_start_is_a_lost_process(
     assert calls == ["lost"]
 
 
+def test_files_where_the_broker_was_started_are_no_modules_of_it(
+    segment: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    segment.with_name("pickle.py").write_text("raise SystemExit('not this one')")
+    monkeypatch.chdir(segment.parent)
+    work = ProcessWork(on_lost=lost)
+    assert work.fill(an_order(segment, segment.stat().st_size), Heard()) == 1
+    work.close()
+
+
 def test_it_ends_when_the_broker_does() -> None:
     command = [sys.executable, "-m", CHILD_MODULE]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:

@@ -174,7 +174,8 @@ def make_at_exit() -> None:
 def _start_making() -> None:
     try:
         subprocess.Popen(
-            [sys.executable, "-m", _MAKER],
+            # -P: the user's own files are no modules of it.
+            [sys.executable, "-P", "-m", _MAKER],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -118,7 +118,8 @@ class ProcessWork:
 
     def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
         if self._process is None:
-            command = [sys.executable, "-m", CHILD_MODULE]
+            # -P: what lies in the directory that the broker was started in is none of its modules.
+            command = [sys.executable, "-P", "-m", CHILD_MODULE]
             try:
                 self._process = subprocess.Popen(
                     command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
