@@ -1,6 +1,7 @@
 """When there is an archive of Spark's classes, which one, and who makes it."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,13 @@ from moldau.spark.class_archive import (
     archive_of,
     can_archive,
     empty_conf_dir,
+    first_options,
     fits,
     log_options,
     quoted,
     remove_unused,
 )
-from moldau.spark.java import Java
+from moldau.spark.java import Java, find_java, wheel_home
 
 DAY_S = 24 * 3600
 
@@ -127,6 +129,21 @@ def test_a_user_with_an_archive_or_a_class_path_of_their_own_keeps_it() -> None:
     assert not fits({}, "-Xmx2g -XX:SharedArchiveFile=/mine.jsa")
     assert not fits({}, "-Xshare:off")
     assert not fits({"spark.driver.extraClassPath": "/mine.jar"}, "")
+
+
+def test_classes_are_taken_unchecked_only_where_all_of_them_are_sparks_own() -> None:
+    assert "-XX:-BytecodeVerificationRemote" in first_options({"spark.master": "local"})
+    assert first_options({"spark.jars": "mine.jar"}) == []
+    assert first_options({"spark.jars.packages": "org.mine:mine:1"}) == []
+
+
+def test_this_java_knows_the_options_of_a_first_session() -> None:
+    java = find_java(os.environ, wheel_home()).home / "bin" / "java"
+    started = subprocess.run(
+        [java, *first_options({}), "-version"], capture_output=True, check=False, text=True
+    )
+    assert started.returncode == 0, started.stderr
+    assert "warning" not in (started.stdout + started.stderr).lower()
 
 
 def test_the_log_is_set_as_before_unless_the_user_sets_it(tmp_path: Path) -> None:

@@ -49,6 +49,11 @@ _CLASS_PATH_VARIABLES: Final = (
 _CLASS_PATH_SETTINGS: Final = ("spark.driver.extraClassPath", "spark.driver.defaultJavaOptions")
 # Whoever gives one of these has an archive of their own.
 _ARCHIVE_OPTIONS: Final = ("-Xshare", "SharedArchive", "ArchiveClasses", "-XX:AOT")
+# Whoever gives one of these brings classes of their own.
+_JAR_SETTINGS: Final = ("spark.jars", "spark.jars.packages")
+# The check of each class's code is a fifth of the start. What is in Spark's jars was compiled from
+# Scala and Java and came with pip; making the archive checks it, once.
+_UNCHECKED: Final = ("-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote")
 _LOG_CONFIGURATION: Final = "log4j2.configurationFile"
 _FIRST_THAT_SAYS_AOT: Final = 24
 _MAKER: Final = "moldau.spark.archive_making"
@@ -151,6 +156,11 @@ def fits(given: Mapping[str, str], java_options: str) -> bool:
     if any(given.get(name) for name in _CLASS_PATH_SETTINGS):
         return False
     return not any(each in java_options for each in _ARCHIVE_OPTIONS)
+
+
+def first_options(given: Mapping[str, str]) -> list[str]:
+    """What the JVM is told where there is no archive yet: not to check the classes it loads."""
+    return [] if any(given.get(name) for name in _JAR_SETTINGS) else list(_UNCHECKED)
 
 
 def log_options(configuration: Path, java_options: str) -> list[str]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 FILTER_PUSHDOWN: Final = "spark.sql.python.filterPushdown.enabled"
 JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+HIDE_TRACES: Final = "spark.sql.execution.pyspark.udf.hideTraceback.enabled"
 # Compile quickly rather than well, and collect garbage without threads of its own: more than
 # halves the start of a short job, and slows down what runs for long and mostly in the JVM.
 QUICK_START: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -117,7 +118,7 @@ def settings(
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         # The last line of an error in Python is the one that matters.
-        "spark.sql.execution.pyspark.udf.hideTraceback.enabled": str(not debug).lower(),
+        HIDE_TRACES: str(not debug).lower(),
     }
     if master.startswith("local"):
         chosen |= {
@@ -158,7 +159,9 @@ def find_archive(master: str, given: Mapping[str, str]) -> ClassArchive | None:
 
 
 def _java_options(given: Mapping[str, str], archive: ClassArchive | None) -> list[str]:
-    options = [] if archive is None else archive.use_options()
+    options = []
+    if archive is not None:
+        options = archive.use_options() or class_archive.first_options(given)
     if class_archive.has_empty_conf_dir(os.environ):
         options += class_archive.log_options(_LOG_SETTINGS, given.get(JAVA_OPTIONS, ""))
     return options + temporary_files(os.environ)
