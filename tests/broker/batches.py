@@ -18,5 +18,13 @@ def batch(*values: bytes | None, key: bytes | None = None, **fields: Any) -> byt
     return builder.build()
 
 
-def idempotent(producer_id: int, sequence: int, *values: bytes, epoch: int = 0) -> bytes:
-    return batch(*values, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence)
+def idempotent(
+    producer_id: int, sequence: int, *values: bytes, epoch: int = 0, key: bytes | None = None
+) -> bytes:
+    return batch(
+        *values,
+        key=key,
+        producer_id=producer_id,
+        producer_epoch=epoch,
+        base_sequence=sequence,
+    )

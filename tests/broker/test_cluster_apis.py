@@ -7,6 +7,7 @@ import pytest
 from moldau.broker.apis import HANDLERS
 from moldau.errors import ErrorCode
 from moldau.ids import NO_UUID
+from moldau.metadata.image import TOPIC_RESOURCE
 from moldau.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from moldau.protocol.messages.describe_cluster import DescribeClusterRequest
 from moldau.protocol.messages.describe_topic_partitions import (
@@ -38,7 +39,7 @@ def test_api_versions_lists_exactly_what_is_handled(client: WireClient, version:
     assert (0 in features.values()) == (version >= 4)
 
 
-def test_a_version_from_the_future_gets_the_list_in_version_zero(client: WireClient) -> None:
+def test_a_version_from_the_future_learns_the_versions_there_are(client: WireClient) -> None:
     header = struct.pack(">hhi", 18, 99, 7) + struct.pack(">h", 4) + b"test" + b"\0"
     client.send_frame(header + b"\x05abcd\x02x\0")
     frame = client.receive_frame()
@@ -46,7 +47,8 @@ def test_a_version_from_the_future_gets_the_list_in_version_zero(client: WireCli
     response, end = ApiVersionsResponse.decode(frame, 4, 0)
     assert end == len(frame)
     assert response.error_code == ErrorCode.UNSUPPORTED_VERSION
-    assert 18 in {each.api_key for each in response.api_keys}
+    (known,) = response.api_keys
+    assert (known.api_key, known.min_version, known.max_version) == (18, 0, 4)
 
 
 def test_an_odd_software_name_is_refused(client: WireClient) -> None:
@@ -100,6 +102,41 @@ def test_asking_creates_a_topic_if_it_may(client: WireClient) -> None:
     assert created.topic_id != NO_UUID
     bad = client.send(MetadataRequest(topics=[MetadataRequestTopic(name="a b")]), 12).topics[0]
     assert bad.error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+
+
+def test_a_topic_without_name_and_id_is_refused(client: WireClient) -> None:
+    for version in (10, 11, 12, 13):
+        nameless = MetadataRequest(topics=[MetadataRequestTopic(name=None)])
+        assert client.send(nameless, version).topics[0].error_code == ErrorCode.INVALID_REQUEST
+
+
+def test_ids_go_before_names_in_one_request(client: WireClient) -> None:
+    create_topic(client, "t")
+    wanted = [
+        MetadataRequestTopic(name="t"),
+        MetadataRequestTopic(topic_id=b"\1" * 16, name=None),
+    ]
+    (answer,) = client.send(MetadataRequest(topics=wanted), 12).topics
+    assert (answer.topic_id, answer.error_code) == (b"\1" * 16, ErrorCode.UNKNOWN_TOPIC_ID)
+
+
+@pytest.mark.parametrize(
+    ("name", "policy"),
+    [
+        ("__consumer_offsets", "compact"),
+        ("__transaction_state", "compact"),
+        ("__share_group_state", "delete"),
+    ],
+)
+def test_asking_about_an_internal_topic_creates_it_for_its_purpose(
+    broker: RunningBroker, client: WireClient, name: str, policy: str
+) -> None:
+    wanted = MetadataRequest(topics=[MetadataRequestTopic(name=name)])
+    (topic,) = client.send(wanted, 12).topics
+    assert (topic.error_code, topic.is_internal, len(topic.partitions)) == (0, True, 50)
+    settings = broker.node.broker.configs.of(TOPIC_RESOURCE, name)
+    assert settings["cleanup.policy"] == policy
+    assert settings["segment.bytes"] == "104857600"
 
 
 def test_the_cluster_is_described(broker: RunningBroker, client: WireClient) -> None:

@@ -11,6 +11,7 @@ from moldau.protocol.messages.metadata import MetadataRequest, MetadataRequestTo
 from moldau.record.header import iter_headers
 from tests.broker.batches import batch
 from tests.broker.producing import (
+    FETCH_VERSION,
     create_topic,
     fetch,
     fetch_request,
@@ -49,6 +50,34 @@ def test_every_version_by_id_returns_records(client: WireClient, version: int) -
     topic.topic_id = bytes(range(16))
     response = client.send(FetchRequest(max_wait_ms=0, min_bytes=0, topics=[topic]), version)
     assert response.responses[0].partitions[0].error_code == ErrorCode.UNKNOWN_TOPIC_ID
+
+
+def test_no_part_of_a_batch_is_sent_beside_a_whole_one(client: WireClient) -> None:
+    for topic in ("t", "u"):
+        create_topic(client, topic)
+        produce(client, topic, batch(b"x" * 100))
+    request = fetch_request("t", 0)
+    little = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=10)
+    request.topics.append(FetchTopic(topic="u", partitions=[little]))
+    first, second = client.send(request, FETCH_VERSION).responses
+    assert len(bytes(first.partitions[0].records)) == len(batch(b"x" * 100))
+    assert (second.partitions[0].error_code, bytes(second.partitions[0].records)) == (0, b"")
+
+
+def test_a_follower_that_is_none_is_refused(client: WireClient) -> None:
+    create_topic(client, "t")
+    refused = fetch(client, "t", 0, replica_id=2)
+    assert refused.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def test_a_session_may_begin_without_partitions(client: WireClient) -> None:
+    create_topic(client, "t")
+    begun = client.send(FetchRequest(max_wait_ms=0, session_epoch=FULL), FETCH_VERSION)
+    assert begun.session_id != 0
+    request = fetch_request("t", 0, session_id=begun.session_id, session_epoch=1)
+    joined = client.send(request, FETCH_VERSION)
+    assert (joined.error_code, joined.session_id) == (0, begun.session_id)
+    assert [each.topic for each in joined.responses] == ["t"]
 
 
 def test_offsets_out_of_range_are_refused(client: WireClient) -> None:

@@ -50,6 +50,13 @@ def test_earliest_and_latest(filled: WireClient, version: int) -> None:
     assert list_offset(filled, LATEST, version).offset == 3
 
 
+def test_an_empty_log_begins_in_the_epoch_of_its_leader(client: WireClient) -> None:
+    create_topic(client, "t")
+    for timestamp in (EARLIEST, EARLIEST_LOCAL):
+        found = list_offset(client, timestamp)
+        assert (found.offset, found.leader_epoch) == (0, 0)
+
+
 @pytest.mark.parametrize(
     "timestamp,expected",
     [(0, (1000, 0)), (1000, (1000, 0)), (1001, (3000, 1)), (3000, (3000, 1)), (3001, (-1, -1))],

@@ -6,6 +6,8 @@ import pytest
 
 from moldau.errors import ErrorCode
 from moldau.ids import NO_UUID
+from moldau.metadata.registrations import PartitionRegistration
+from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest
 from moldau.protocol.messages.init_producer_id import InitProducerIdRequest
 from moldau.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from moldau.protocol.messages.produce import (
@@ -135,14 +137,60 @@ def test_log_append_time_stamps_the_batch(client: WireClient) -> None:
 
 
 def test_internal_topics_are_not_for_producers(client: WireClient) -> None:
+    unknown = produce(client, "__consumer_offsets", batch(b"x"))
+    assert unknown.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    client.send(FindCoordinatorRequest(coordinator_keys=["g"]), 6)
     refused = produce(client, "__consumer_offsets", batch(b"x"))
     assert refused.error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
-def test_too_few_replicas_in_sync_refuse_acks_all_only(client: WireClient) -> None:
+@pytest.mark.parametrize("acks", [-1, 1])
+def test_a_lone_replica_need_not_have_others_in_sync(client: WireClient, acks: int) -> None:
     create_topic(client, "t", min_insync_replicas="2")
+    assert produce(client, "t", batch(b"x"), acks=acks).error_code == 0
+
+
+def test_too_few_replicas_in_sync_refuse_acks_all_only(
+    broker: RunningBroker, client: WireClient
+) -> None:
+    create_topic(client, "t", min_insync_replicas="2")
+
+    async def lose_a_follower() -> None:
+        partition = broker.node.broker.replicas.partition("t", 0)
+        partition.update(PartitionRegistration((1, 2), (NO_UUID, NO_UUID), (1,), leader=1))
+
+    broker.call(lose_a_follower())
     assert produce(client, "t", batch(b"x")).error_code == ErrorCode.NOT_ENOUGH_REPLICAS
     assert produce(client, "t", batch(b"x"), acks=1).error_code == 0
+
+
+def test_what_a_log_refuses_is_answered_with_its_start(client: WireClient) -> None:
+    create_topic(client, "t", cleanup_policy="compact")
+    create_topic(client, "small", max_message_bytes="100")
+    produce(client, "t", idempotent(7, 0, b"", key=b"k"))
+    keyless = produce(client, "t", batch(b"x"))
+    assert (keyless.error_code, keyless.log_start_offset) == (ErrorCode.INVALID_RECORD, 0)
+    gap = produce(client, "t", idempotent(7, 5, b"", key=b"k"))
+    assert gap.error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert gap.log_start_offset == 0
+    large = produce(client, "small", batch(b"x" * 100))
+    assert (large.error_code, large.log_start_offset) == (ErrorCode.MESSAGE_TOO_LARGE, -1)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        InitProducerIdRequest(transactional_id=None, producer_id=5),
+        InitProducerIdRequest(transactional_id=None, producer_epoch=5),
+        InitProducerIdRequest(transactional_id=""),
+    ],
+)
+def test_an_odd_request_for_a_producer_id_gets_none(
+    client: WireClient, request_: InitProducerIdRequest
+) -> None:
+    refused = client.send(request_, 5)
+    assert refused.error_code == ErrorCode.INVALID_REQUEST
+    assert (refused.producer_id, refused.producer_epoch) == (-1, -1)
 
 
 class TestIdempotence:

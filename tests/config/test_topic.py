@@ -134,6 +134,16 @@ def test_a_broker_shows_every_setting_and_hides_secrets() -> None:
     assert (throttle.value, throttle.read_only) == ("9", False)
 
 
+def test_a_listeners_own_setting_goes_before_the_common_one() -> None:
+    own = "listener.name.plaintext.max.connections"
+    (entry,) = describe_broker(BROKER, {own: "7"}, {"max.connections": "99"}, names=[own])
+    assert [(each.name, each.value) for each in entry.synonyms] == [
+        (own, "7"),
+        ("max.connections", "99"),
+        ("max.connections", "2147483647"),
+    ]
+
+
 def test_the_clusters_defaults_are_what_was_set_for_all() -> None:
     shown = describe_cluster_default({"message.max.bytes": "5", "my.secret": "x"})
     assert [(each.name, each.value) for each in shown] == [

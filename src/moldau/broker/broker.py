@@ -14,6 +14,7 @@ from moldau.broker.directory_assignments import DirectoryAssignments
 from moldau.broker.dynamic_config import DynamicConfig
 from moldau.broker.fetch_sessions import FetchSessionCache
 from moldau.broker.group_runtime import GroupRuntime
+from moldau.broker.internal_topics import creatable_topic
 from moldau.broker.metadata_answers import MetadataAnswers
 from moldau.broker.metadata_log import MetadataLog
 from moldau.broker.producer_ids import ProducerIds
@@ -26,7 +27,7 @@ from moldau.controller.outcome import Outcome
 from moldau.errors import ApiError
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage
-from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from moldau.protocol.messages.create_topics import CreateTopicsRequest
 from moldau.storage.disk import Disk
 from moldau.storage.log_manager import LogManager
 
@@ -149,9 +150,6 @@ class Broker:
 
     async def auto_create_topics(self, names: list[str]) -> None:
         """Create what a client asked about. A name that cannot be is answered as unknown."""
-        topics = [
-            CreatableTopic(name=name, num_partitions=-1, replication_factor=-1)
-            for name in dict.fromkeys(names)
-        ]
+        topics = [creatable_topic(name, self.config) for name in dict.fromkeys(names)]
         request = CreateTopicsRequest(topics=topics)
         await self.change(lambda: self.controller.create_topics(request))

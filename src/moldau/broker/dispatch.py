@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from moldau.errors import ApiError, ErrorCode
-from moldau.metadata.features import SUPPORTED_FEATURES
+from moldau.metadata.features import KRAFT_VERSION, SUPPORTED_FEATURES
 from moldau.metadata.image import MetadataImage
 from moldau.network.session import CloseConnection, Handled, Overlapping, Reply, Session
 from moldau.protocol.api import APIS
@@ -145,10 +145,19 @@ class Dispatcher:
         return None if response is None else response.encode_parts(prefix, version)
 
     def _unsupported(self, header: RequestHeader) -> Reply:
-        """Too new an ApiVersions is answered in version 0, so that the client learns (KIP-511)."""
+        """Too new an ApiVersions is answered in version 0 with its own versions (KIP-511)."""
         if header.api_key == API_VERSIONS_KEY:
-            response = describe_versions(self.handlers, self._broker.image, version=0)
-            response.error_code = ErrorCode.UNSUPPORTED_VERSION
+            known = self.handlers[API_VERSIONS_KEY]
+            response = ApiVersionsResponse(
+                error_code=ErrorCode.UNSUPPORTED_VERSION,
+                api_keys=[
+                    ApiVersion(
+                        api_key=known.key,
+                        min_version=known.min_version,
+                        max_version=known.max_version,
+                    )
+                ],
+            )
             return response.encode_parts(
                 response_header(header.correlation_id, API_VERSIONS_KEY, 0), 0
             )
@@ -168,7 +177,7 @@ class ListenerRouter:
 
 
 def describe_versions(
-    handlers: Mapping[int, Handler], image: MetadataImage, version: int
+    handlers: Mapping[int, Handler], image: MetadataImage, kraft_version: int, version: int
 ) -> ApiVersionsResponse:
     """What ApiVersions says: the table of handlers, and the features of the cluster."""
     response = ApiVersionsResponse(finalized_features_epoch=image.offset)
@@ -187,7 +196,7 @@ def describe_versions(
                     name=name, min_version=levels.min_version, max_version=levels.max_version
                 )
             )
-    for name, level in image.features.items():
+    for name, level in {**image.features, KRAFT_VERSION: kraft_version}.items():
         if level > 0:
             response.finalized_features.append(
                 FinalizedFeatureKey(name=name, min_version_level=level, max_version_level=level)

@@ -128,7 +128,7 @@ class FetchSessionCache:
     ) -> FetchSession | None:
         """A new session over ``partitions``; None if there is no room for one."""
         remembered = {cached.key: cached for cached in partitions}
-        if not remembered or not self._make_room(privileged, now_ms):
+        if not self._make_room(privileged, now_ms):
             return None
         session = FetchSession(self._new_id(), uses_topic_ids, now_ms, privileged)
         session.partitions = remembered

@@ -10,16 +10,13 @@ import functools
 import logging
 from typing import TYPE_CHECKING, Final
 
+from moldau.broker.internal_topics import creatable_topic
 from moldau.broker.partition import Partition
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import OFFSETS_TOPIC
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage, TopicImage
-from moldau.protocol.messages.create_topics import (
-    CreatableTopic,
-    CreatableTopicConfig,
-    CreateTopicsRequest,
-)
+from moldau.protocol.messages.create_topics import CreateTopicsRequest
 
 if TYPE_CHECKING:
     from moldau.broker.broker import Broker
@@ -241,18 +238,7 @@ class GroupRuntime:
 
     async def _create_topic(self) -> None:
         broker = self._broker
-        config = broker.config
-        settings = {
-            "cleanup.policy": "compact",
-            "compression.type": "producer",
-            "segment.bytes": str(config.offsets_topic_segment_bytes),
-        }
-        topic = CreatableTopic(
-            name=OFFSETS_TOPIC,
-            num_partitions=config.offsets_topic_num_partitions,
-            replication_factor=config.offsets_topic_replication_factor,
-            configs=[CreatableTopicConfig(name=name, value=settings[name]) for name in settings],
-        )
+        topic = creatable_topic(OFFSETS_TOPIC, broker.config)
         try:
             request = CreateTopicsRequest(topics=[topic])
             response = await broker.change(lambda: broker.controller.create_topics(request))

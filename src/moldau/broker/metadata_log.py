@@ -25,7 +25,7 @@ import logging
 import random
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from moldau.broker.background import STEPS_PER_TURN, in_turns
 from moldau.broker.broker_lifecycle import BrokerLifecycle
@@ -61,6 +61,7 @@ from moldau.raft.node import (
     Persist,
     RaftNode,
 )
+from moldau.raft.voters import VoterSet
 from moldau.record.control import control_batch
 from moldau.storage.disk import Disk
 from moldau.storage.log_context import Executor
@@ -72,6 +73,18 @@ MAX_RECORDS_PER_BATCH: Final = 10_000
 _LARGE_BYTES: Final = 7 * 1024 * 1024
 # A longer tail of the log is worth a snapshot before the node stops: it starts faster.
 _LONG_TAIL_BYTES: Final = 1024 * 1024
+
+
+class QuorumView(NamedTuple):
+    """The metadata quorum as its leader sees it at one moment."""
+
+    kraft_version: int
+    leader_id: int
+    leader_epoch: int
+    high_watermark: int
+    log_end_offset: int
+    voters: VoterSet
+
 
 MetadataListener = Callable[[MetadataImage, MetadataDelta], None]
 R = TypeVar("R")
@@ -216,6 +229,19 @@ class MetadataLog:
                 self._bytes_since_snapshot = 0
                 self._store.write_snapshot(self.image, in_background=False)
         self._store.log.close()
+
+    @property
+    def quorum(self) -> QuorumView:
+        """Who votes, who leads, and how far the log is."""
+        raft = self._raft
+        return QuorumView(
+            kraft_version=self._store.kraft_version,
+            leader_id=raft.leader_id,
+            leader_epoch=raft.leader_epoch,
+            high_watermark=raft.high_watermark,
+            log_end_offset=self._store.log.log_end_offset,
+            voters=raft.voters,
+        )
 
     # Changes
 

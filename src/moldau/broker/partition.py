@@ -94,11 +94,7 @@ class Partition:
             raise self._not_leader()
         log = self.log
         if acks == -1 and len(self.registration.isr) < log.config.min_insync_replicas:
-            raise ApiError(
-                ErrorCode.NOT_ENOUGH_REPLICAS,
-                f"{self.topic_partition} has {len(self.registration.isr)} replicas in sync; "
-                f"min.insync.replicas={log.config.min_insync_replicas}",
-            )
+            self._check_in_sync()
         info = log.append_as_leader(records, self.leader_epoch, now_ms, origin=origin)
         # A lone replica is the whole ISR: what it has is what all have.
         log.update_high_watermark(log.log_end_offset)
@@ -106,6 +102,21 @@ class Partition:
         if self._waiters:
             self.wake()
         return info
+
+    def _check_in_sync(self) -> None:
+        """Raise unless enough replicas are in sync.
+
+        A partition need not have more in sync than it has: min.insync.replicas=2 of a topic
+        with one replica means one, as in Kafka.
+        """
+        registration = self.registration
+        wanted = min(self.log.config.min_insync_replicas, len(registration.replicas))
+        if len(registration.isr) < wanted:
+            raise ApiError(
+                ErrorCode.NOT_ENOUGH_REPLICAS,
+                f"{self.topic_partition} has {len(registration.isr)} of {wanted} replicas in "
+                f"sync; min.insync.replicas={self.log.config.min_insync_replicas}",
+            )
 
     def replace_log(self, log: PartitionLog) -> None:
         """The replica moved to another log directory: the same records, in other files."""

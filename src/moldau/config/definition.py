@@ -12,6 +12,7 @@ in any case (``~a|b``), or ``throttled-replicas``. Defaults: ``null`` is no valu
 ``''`` the empty one, ``REQUIRED`` means there is none and one must be given.
 """
 
+import math
 from collections.abc import Iterable
 from enum import IntEnum, StrEnum
 from typing import Final, TypeAlias
@@ -126,7 +127,7 @@ class Setting:
         elif isinstance(value, str):
             self._check_word(value)
         elif isinstance(value, int | float) and not _in_ranges(value, self.allowed):
-            raise ConfigError(self.name, to_text(value), f"Value must be {_ranges(self.allowed)}")
+            raise ConfigError(self.name, to_text(value), _range_problem(value, self.allowed))
 
     def _check_list(self, items: tuple[str, ...]) -> None:
         if self.allowed == "throttled-replicas":
@@ -180,7 +181,8 @@ def parse_value(name: str, type: SettingType, text: str) -> Value:
         return boolean
     if type is SettingType.DOUBLE:
         try:
-            return float(text)
+            # float() is laxer than Kafka: it takes 1_000.
+            return float(text.replace("_", "x"))
         except ValueError:
             raise ConfigError(name, text, "Not a number of type DOUBLE") from None
     return text
@@ -210,6 +212,10 @@ def to_text(value: Value) -> str | None:
 
 def _java_double(number: float) -> str:
     """Java goes over to an exponent at 10^7 and below 10^-3, and always shows a fraction."""
+    if math.isnan(number):
+        return "NaN"
+    if math.isinf(number):
+        return "Infinity" if number > 0 else "-Infinity"
     if number == 0 or 1e-3 <= abs(number) < 1e7:
         return repr(float(number))
     mantissa, _, exponent = f"{number!r}".partition("e")
@@ -243,6 +249,17 @@ def _ranges(allowed: str) -> str:
         else:
             texts.append(f"between {low} and {high}" if high else f"at least {low}")
     return " or ".join(texts)
+
+
+def _range_problem(number: float, allowed: str) -> str:
+    """Of a single range only the end that was missed, as Kafka says it."""
+    low, dots, high = allowed.partition("..")
+    if dots and high and "," not in allowed:
+        if number < float(low):
+            return f"Value must be at least {low}"
+        if number > float(high):
+            return f"Value must be no more than {high}"
+    return f"Value must be {_ranges(allowed)}"
 
 
 def is_throttled_replicas(items: tuple[str, ...]) -> bool:

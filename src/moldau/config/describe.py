@@ -61,6 +61,7 @@ _GROUPS: Final = (
     ("log.roll.jitter.ms", "log.roll.jitter.hours"),
     ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
 )
+_LISTENER_PREFIX: Final = "listener.name."
 _SYNONYMS: Final[dict[str, tuple[str, ...]]] = {
     **{name: names for names in _GROUPS for name in names},
     # The scheduler's interval is the default of the flush interval, but not the other way.
@@ -93,7 +94,7 @@ def describe_topic(
             synonyms.append(ConfigSynonym(name, value, ConfigSource.TOPIC_CONFIG))
         broker_name = TOPIC_SYNONYMS.get(name)
         if broker_name is not None:
-            synonyms += _synonyms(
+            synonyms += broker_synonyms(
                 broker_name, setting.sensitive, broker_config, dynamic_broker, dynamic_default
             )
         entries.append(_entry(name, value, setting, synonyms, read_only=False))
@@ -120,7 +121,7 @@ def describe_broker(
         if name in INTERNAL_SETTINGS and name not in broker_config.originals:
             continue
         value = None if setting.sensitive else effective.value_text(name)
-        synonyms = _synonyms(
+        synonyms = broker_synonyms(
             name, setting.sensitive, broker_config, dynamic_broker, dynamic_default
         )
         read_only = setting.mode is UpdateMode.READ_ONLY
@@ -159,7 +160,7 @@ def _extra_entry(
     """A dynamic setting that no file can hold: a throttle, one of a listener, an unknown one."""
     setting = dynamic_setting(name)
     sensitive = setting is None or setting.sensitive
-    synonyms = _synonyms(name, sensitive, broker_config, dynamic_broker, dynamic_default)
+    synonyms = broker_synonyms(name, sensitive, broker_config, dynamic_broker, dynamic_default)
     value = None if sensitive else synonyms[0].value
     read_only = name not in DYNAMIC_ONLY_SETTINGS
     return _entry(name, value, setting, synonyms, read_only=read_only)
@@ -180,7 +181,7 @@ def _entry(
     return ConfigEntry(name, value, read_only, source, sensitive, synonyms, type, doc)
 
 
-def _synonyms(
+def broker_synonyms(
     name: str,
     sensitive: bool,
     broker_config: BrokerConfig,
@@ -198,11 +199,11 @@ def _synonyms(
         (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, dynamic_default),
         (ConfigSource.STATIC_BROKER_CONFIG, broker_config.originals),
     ):
-        for synonym in _SYNONYMS.get(name, (name,)):
+        for synonym in _names(name):
             if synonym in values:
                 value = None if sensitive else values[synonym]
                 found.append(ConfigSynonym(synonym, value, source))
-    for synonym in _SYNONYMS.get(name, (name,)):
+    for synonym in _names(name):
         setting = BROKER_SETTINGS.get(synonym)
         if setting is not None and setting.default is not None and not setting.is_required:
             value = None if sensitive else setting.default
@@ -210,3 +211,16 @@ def _synonyms(
     while found and found[0].name != name:
         del found[0]
     return found
+
+
+def _names(name: str) -> tuple[str, ...]:
+    """The names under which a setting is looked for, strongest first."""
+    known = _SYNONYMS.get(name)
+    if known is not None:
+        return known
+    if name.startswith(_LISTENER_PREFIX):
+        # A listener's own setting goes before the one of all listeners.
+        listener, _, common = name.removeprefix(_LISTENER_PREFIX).partition(".")
+        if listener and common:
+            return name, common
+    return (name,)

@@ -16,6 +16,7 @@ from moldau.controller import (
     elections,
     feature_updates,
     quotas,
+    scram,
     topics,
 )
 from moldau.controller import partitions as new_partitions
@@ -37,6 +38,10 @@ from moldau.protocol.messages.alter_configs import AlterConfigsRequest, AlterCon
 from moldau.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
+)
+from moldau.protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
 )
 from moldau.protocol.messages.assign_replicas_to_dirs import (
     AssignReplicasToDirsRequest,
@@ -63,6 +68,10 @@ from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTo
 from moldau.protocol.messages.describe_client_quotas import (
     DescribeClientQuotasRequest,
     DescribeClientQuotasResponse,
+)
+from moldau.protocol.messages.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+    DescribeUserScramCredentialsResponse,
 )
 from moldau.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
 from moldau.protocol.messages.incremental_alter_configs import (
@@ -162,6 +171,16 @@ class Controller:
         self, request: DescribeClientQuotasRequest
     ) -> DescribeClientQuotasResponse:
         return quotas.describe_client_quotas(self.image, request)
+
+    def alter_user_scram_credentials(
+        self, request: AlterUserScramCredentialsRequest
+    ) -> Outcome[AlterUserScramCredentialsResponse]:
+        return scram.alter_user_scram_credentials(self.image, request)
+
+    def describe_user_scram_credentials(
+        self, request: DescribeUserScramCredentialsRequest
+    ) -> DescribeUserScramCredentialsResponse:
+        return scram.describe_user_scram_credentials(self.image, request)
 
     def update_features(
         self, request: UpdateFeaturesRequest, version: int, kraft_version: int = 1

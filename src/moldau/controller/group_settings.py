@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from moldau.config.broker import BrokerConfig
+from moldau.config.broker import BROKER_SETTINGS, BrokerConfig
 from moldau.config.definition import ConfigError, SettingType, parse_value
+from moldau.config.describe import ConfigEntry, ConfigSource, ConfigSynonym, broker_synonyms
 from moldau.errors import ApiError, ErrorCode
 
 
@@ -16,6 +17,9 @@ class _GroupSetting(NamedTuple):
     words: tuple[str, ...] = ()
     # The broker's setting without its "min." or "max.": group.consumer.{}session.timeout.ms.
     bounds: str = ""
+    # Of a setting that brokers have none for; the others have the default of ``group.{name}``.
+    default: str = ""
+    doc: str = ""
 
 
 _INT: Final = SettingType.INT
@@ -32,7 +36,11 @@ GROUP_SETTINGS: Final[dict[str, _GroupSetting]] = {
     "share.assignment.interval.ms": _GroupSetting(
         _INT, 0, bounds="group.share.{}.assignment.interval.ms"
     ),
-    "share.auto.offset.reset": _GroupSetting(SettingType.STRING),
+    "share.auto.offset.reset": _GroupSetting(
+        SettingType.STRING,
+        default="latest",
+        doc="Where a share group begins to read: latest, earliest, or by_duration:PnDTnHnMn.nS.",
+    ),
     "share.delivery.count.limit": _GroupSetting(
         _INT, 2, bounds="group.share.{}.delivery.count.limit"
     ),
@@ -40,7 +48,10 @@ GROUP_SETTINGS: Final[dict[str, _GroupSetting]] = {
         _INT, 1, bounds="group.share.{}.heartbeat.interval.ms"
     ),
     "share.isolation.level": _GroupSetting(
-        SettingType.STRING, words=("read_committed", "read_uncommitted")
+        SettingType.STRING,
+        words=("read_committed", "read_uncommitted"),
+        default="read_uncommitted",
+        doc="Whether a share group reads records of transactions that are not committed.",
     ),
     "share.partition.max.record.locks": _GroupSetting(
         _INT, 100, bounds="group.share.{}.partition.max.record.locks"
@@ -48,7 +59,11 @@ GROUP_SETTINGS: Final[dict[str, _GroupSetting]] = {
     "share.record.lock.duration.ms": _GroupSetting(
         _INT, 1000, bounds="group.share.{}.record.lock.duration.ms"
     ),
-    "share.renew.acknowledge.enable": _GroupSetting(SettingType.BOOLEAN),
+    "share.renew.acknowledge.enable": _GroupSetting(
+        SettingType.BOOLEAN,
+        default="true",
+        doc="Whether a member of a share group may renew its lock on a record.",
+    ),
     "share.session.timeout.ms": _GroupSetting(_INT, 1, bounds="group.share.{}.session.timeout.ms"),
     "streams.assignment.interval.ms": _GroupSetting(
         _INT, 0, bounds="group.streams.{}.assignment.interval.ms"
@@ -66,6 +81,34 @@ GROUP_SETTINGS: Final[dict[str, _GroupSetting]] = {
 }
 
 _DURATION: Final = re.compile(r"by_duration:P(?=.)(\d+D)?(T(?=.)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?$")
+
+
+def describe_group(
+    overrides: Mapping[str, str],
+    broker_config: BrokerConfig,
+    dynamic_broker: Mapping[str, str],
+    dynamic_default: Mapping[str, str],
+) -> list[ConfigEntry]:
+    """Every setting of a group: its own value, or what its brokers have for all groups."""
+    effective = broker_config.with_dynamic(dynamic_default, dynamic_broker)
+    entries = []
+    for name, setting in GROUP_SETTINGS.items():
+        on_broker = BROKER_SETTINGS.get(f"group.{name}")
+        if on_broker is None:
+            doc, value = setting.doc, setting.default
+            synonyms = [ConfigSynonym(name, value, ConfigSource.DEFAULT_CONFIG)]
+        else:
+            doc, value = on_broker.doc, effective.value_text(on_broker.name) or ""
+            synonyms = broker_synonyms(
+                on_broker.name, False, broker_config, dynamic_broker, dynamic_default
+            )
+        if name in overrides:
+            value = overrides[name]
+            synonyms.insert(0, ConfigSynonym(name, value, ConfigSource.GROUP_CONFIG))
+        source = synonyms[0].source
+        kind = int(setting.type)
+        entries.append(ConfigEntry(name, value, False, source, False, synonyms, kind, doc))
+    return entries
 
 
 def validate_group(settings: Mapping[str, str], config: BrokerConfig) -> None:

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from moldau.config.definition import ConfigError, SettingType, parse_value
+from moldau.config.describe import ConfigEntry, ConfigSource, ConfigSynonym
 from moldau.errors import ApiError, ErrorCode
 
 CLIENT_METRICS_SETTINGS: Final[dict[str, SettingType]] = {
@@ -24,6 +25,32 @@ _MATCHED: Final = frozenset(
 )
 _MIN_INTERVAL_MS: Final = 100
 _MAX_INTERVAL_MS: Final = 3_600_000
+
+
+class _Described(NamedTuple):
+    default: str
+    doc: str
+
+
+_DESCRIBED: Final[dict[str, _Described]] = {
+    "metrics": _Described("", "Prefixes of the names of the metrics that are wanted."),
+    "interval.ms": _Described("300000", "How often a client sends them."),
+    "match": _Described("", "Which clients are asked: pairs of parameter and pattern."),
+}
+
+
+def describe_client_metrics(overrides: Mapping[str, str]) -> list[ConfigEntry]:
+    """Every setting of a subscription, set or not."""
+    entries = []
+    for name, kind in CLIENT_METRICS_SETTINGS.items():
+        value, doc = _DESCRIBED[name]
+        source = ConfigSource.DEFAULT_CONFIG
+        synonyms = []
+        if name in overrides:
+            value, source = overrides[name], ConfigSource.CLIENT_METRICS_CONFIG
+            synonyms.append(ConfigSynonym(name, value, source))
+        entries.append(ConfigEntry(name, value, False, source, False, synonyms, int(kind), doc))
+    return entries
 
 
 def validate_client_metrics(name: str, settings: Mapping[str, str]) -> None:

@@ -1,12 +1,24 @@
 """Requests that change the cluster: the controller decides, the metadata log makes it so."""
 
+import logging
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from moldau.broker import log_levels
+from moldau.errors import ApiError
+from moldau.metadata.image import BROKER_LOGGER_RESOURCE
+from moldau.protocol.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasResponse,
+)
 from moldau.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
 from moldau.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
+)
+from moldau.protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
 )
 from moldau.protocol.messages.create_partitions import (
     CreatePartitionsRequest,
@@ -14,8 +26,18 @@ from moldau.protocol.messages.create_partitions import (
 )
 from moldau.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from moldau.protocol.messages.describe_client_quotas import (
+    DescribeClientQuotasRequest,
+    DescribeClientQuotasResponse,
+)
+from moldau.protocol.messages.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+    DescribeUserScramCredentialsResponse,
+)
 from moldau.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
 from moldau.protocol.messages.incremental_alter_configs import (
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
@@ -28,6 +50,10 @@ from moldau.protocol.messages.update_features import UpdateFeaturesRequest, Upda
 if TYPE_CHECKING:
     from moldau.broker.broker import Broker
     from moldau.broker.dispatch import RequestContext
+
+ENFORCED_QUOTAS: Final = frozenset(("connection_creation_rate",))
+
+logger = logging.getLogger(__name__)
 
 
 def create_topics(
@@ -57,7 +83,48 @@ def alter_configs(
 def incremental_alter_configs(
     broker: "Broker", request: IncrementalAlterConfigsRequest, context: "RequestContext"
 ) -> Awaitable[IncrementalAlterConfigsResponse]:
+    loggers = [each for each in request.resources if each.resource_type == BROKER_LOGGER_RESOURCE]
+    if loggers:
+        return _with_loggers(broker, request)
     return broker.change(lambda: broker.controller.incremental_alter_configs(request))
+
+
+async def _with_loggers(
+    broker: "Broker", request: IncrementalAlterConfigsRequest
+) -> IncrementalAlterConfigsResponse:
+    """Levels of loggers are this broker's own business; the controller decides on the rest."""
+    others = [each for each in request.resources if each.resource_type != BROKER_LOGGER_RESOURCE]
+    rest = IncrementalAlterConfigsRequest(resources=others, validate_only=request.validate_only)
+    decided = await broker.change(lambda: broker.controller.incremental_alter_configs(rest))
+    answers = iter(decided.responses)
+    return IncrementalAlterConfigsResponse(
+        responses=[
+            _alter_loggers(broker, each, request.validate_only)
+            if each.resource_type == BROKER_LOGGER_RESOURCE
+            else next(answers)
+            for each in request.resources
+        ]
+    )
+
+
+def _alter_loggers(
+    broker: "Broker", resource: AlterConfigsResource, validate_only: bool
+) -> AlterConfigsResourceResponse:
+    response = AlterConfigsResourceResponse(
+        error_message=None,
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+    )
+    changes = [(each.name, each.config_operation, each.value) for each in resource.configs]
+    try:
+        log_levels.check(resource.resource_name, broker.node_id, changes)
+    except ApiError as error:
+        response.error_code = error.code
+        response.error_message = error.message
+    else:
+        if not validate_only:
+            log_levels.apply(changes)
+    return response
 
 
 def elect_leaders(
@@ -81,4 +148,35 @@ def list_reassignments(
 def update_features(
     broker: "Broker", request: UpdateFeaturesRequest, context: "RequestContext"
 ) -> Awaitable[UpdateFeaturesResponse]:
-    return broker.change(lambda: broker.controller.update_features(request, context.api_version))
+    version = context.api_version
+    kraft_version = broker.metadata.quorum.kraft_version
+    return broker.change(lambda: broker.controller.update_features(request, version, kraft_version))
+
+
+def alter_client_quotas(
+    broker: "Broker", request: AlterClientQuotasRequest, context: "RequestContext"
+) -> Awaitable[AlterClientQuotasResponse]:
+    kept = sorted(
+        {op.key for each in request.entries for op in each.ops if not op.remove} - ENFORCED_QUOTAS
+    )
+    if kept and not request.validate_only:
+        logger.warning("quotas are kept but not enforced by this broker: %s", ", ".join(kept))
+    return broker.change(lambda: broker.controller.alter_client_quotas(request))
+
+
+def describe_client_quotas(
+    broker: "Broker", request: DescribeClientQuotasRequest, context: "RequestContext"
+) -> DescribeClientQuotasResponse:
+    return broker.controller.describe_client_quotas(request)
+
+
+def alter_user_scram_credentials(
+    broker: "Broker", request: AlterUserScramCredentialsRequest, context: "RequestContext"
+) -> Awaitable[AlterUserScramCredentialsResponse]:
+    return broker.change(lambda: broker.controller.alter_user_scram_credentials(request))
+
+
+def describe_user_scram_credentials(
+    broker: "Broker", request: DescribeUserScramCredentialsRequest, context: "RequestContext"
+) -> DescribeUserScramCredentialsResponse:
+    return broker.controller.describe_user_scram_credentials(request)

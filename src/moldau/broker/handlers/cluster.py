@@ -54,7 +54,9 @@ def api_versions(
         for text in (request.client_software_name, request.client_software_version):
             if not _is_software_name(text):
                 return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
-    return describe_versions(context.dispatcher.handlers, broker.image, context.api_version)
+    kraft_version = broker.metadata.quorum.kraft_version
+    handlers = context.dispatcher.handlers
+    return describe_versions(handlers, broker.image, kraft_version, context.api_version)
 
 
 def _is_software_name(name: str) -> bool:
@@ -131,9 +133,9 @@ def metadata(
 
     missing = []
     for wanted in request.topics:
-        if version < FIRST_METADATA_VERSION_WITH_IDS and (
-            wanted.name is None or wanted.topic_id != NO_UUID
-        ):
+        if wanted.name is None and wanted.topic_id == NO_UUID:
+            return _refuse(request)
+        if version < FIRST_METADATA_VERSION_WITH_IDS and wanted.topic_id != NO_UUID:
             return _refuse(request)
         if wanted.name is not None and wanted.name not in broker.image.topics_by_name:
             missing.append(wanted.name)
@@ -145,10 +147,15 @@ def metadata(
 
 
 def _refuse(request: MetadataRequest) -> MetadataResponse:
-    """Versions 10 and 11 have a field for ids, but only name topics (KAFKA-10774)."""
+    """A topic needs a name or an id.
+
+    Versions 10 and 11 have a field for ids, but only name topics (KAFKA-10774).
+    """
     return MetadataResponse(
         topics=[
-            MetadataResponseTopic(error_code=ErrorCode.INVALID_REQUEST, name=each.name or "")
+            MetadataResponseTopic(
+                error_code=ErrorCode.INVALID_REQUEST, name=each.name or "", topic_id=each.topic_id
+            )
             for each in request.topics or []
         ]
     )
@@ -170,6 +177,9 @@ def _answer(
     for wanted in request.topics or []:
         key: bytes | str
         if by_id:
+            if wanted.topic_id == NO_UUID:
+                # One request asks by name or by id; ids win, as in Kafka.
+                continue
             key = wanted.topic_id
             topic = image.topics_by_id.get(wanted.topic_id)
             unknown = ErrorCode.UNKNOWN_TOPIC_ID

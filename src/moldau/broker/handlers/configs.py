@@ -1,19 +1,19 @@
 """DescribeConfigs and ListConfigResources, and the changes that concern this broker alone."""
 
-import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from moldau.broker import log_levels
 from moldau.broker.dynamic_config import WHOLE_CLUSTER
-from moldau.config.definition import SettingType
 from moldau.config.describe import (
     ConfigEntry,
     ConfigSource,
-    ConfigSynonym,
     describe_broker,
     describe_cluster_default,
     describe_topic,
 )
+from moldau.controller.group_settings import describe_group
+from moldau.controller.telemetry_settings import describe_client_metrics
 from moldau.controller.topic_names import topic_name_problem
 from moldau.errors import ApiError, ErrorCode
 from moldau.metadata.image import (
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from moldau.broker.broker import Broker
     from moldau.broker.dispatch import RequestContext
 
-ROOT_LOGGER: Final = "root"
+UNKNOWN_TYPE: Final = 0
 
 
 def describe(
@@ -104,51 +104,36 @@ def _broker(broker: "Broker", name: str, keys: list[str] | None) -> list[ConfigE
 
 def _loggers(broker: "Broker", name: str, keys: list[str] | None) -> list[ConfigEntry]:
     _check_is_this_broker(broker, name)
-    entries = []
-    for logger_name in [ROOT_LOGGER, *sorted(logging.Logger.manager.loggerDict)]:
-        if keys is not None and logger_name not in keys:
-            continue
-        logger = logging.getLogger(None if logger_name == ROOT_LOGGER else logger_name)
-        level = logging.getLevelName(logger.getEffectiveLevel())
-        source = ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG
-        synonyms = [ConfigSynonym(logger_name, level, source)]
-        type = int(SettingType.STRING)
-        entries.append(ConfigEntry(logger_name, level, False, source, False, synonyms, type, ""))
-    return entries
+    source = ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG
+    return [
+        ConfigEntry(logger, level, False, source, False, [], UNKNOWN_TYPE, "")
+        for logger, level in log_levels.levels().items()
+        if keys is None or logger in keys
+    ]
 
 
 def _client_metrics(broker: "Broker", name: str, keys: list[str] | None) -> list[ConfigEntry]:
     if not name:
         raise ApiError(ErrorCode.INVALID_REQUEST, "a client metrics subscription needs a name")
-    return _set_entries(
-        broker, CLIENT_METRICS_RESOURCE, name, ConfigSource.CLIENT_METRICS_CONFIG, keys
-    )
+    entries = describe_client_metrics(broker.configs.of(CLIENT_METRICS_RESOURCE, name))
+    return _among(entries, keys)
 
 
 def _group(broker: "Broker", name: str, keys: list[str] | None) -> list[ConfigEntry]:
     if not name:
         raise ApiError(ErrorCode.INVALID_REQUEST, "a group needs a name")
-    return _set_entries(broker, GROUP_RESOURCE, name, ConfigSource.GROUP_CONFIG, keys)
+    configs = broker.configs
+    entries = describe_group(
+        configs.of(GROUP_RESOURCE, name),
+        configs.static,
+        configs.per_broker(),
+        configs.cluster_wide(),
+    )
+    return _among(entries, keys)
 
 
-def _set_entries(
-    broker: "Broker", resource_type: int, name: str, source: ConfigSource, keys: list[str] | None
-) -> list[ConfigEntry]:
-    """What was set on the resource, and nothing else."""
-    return [
-        ConfigEntry(
-            key,
-            value,
-            False,
-            source,
-            False,
-            [ConfigSynonym(key, value, source)],
-            int(SettingType.STRING),
-            "",
-        )
-        for key, value in sorted(broker.configs.of(resource_type, name).items())
-        if keys is None or key in keys
-    ]
+def _among(entries: list[ConfigEntry], keys: list[str] | None) -> list[ConfigEntry]:
+    return [entry for entry in entries if keys is None or entry.name in keys]
 
 
 def _check_is_this_broker(broker: "Broker", name: str) -> None:

@@ -189,6 +189,9 @@ class _Fetch:
             raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
         partition = broker.replicas.partition(topic, fetch.partition)
         partition.check_leader(fetch.current_leader_epoch)
+        if self._replica_id >= 0:
+            message = f"broker {self._replica_id} is no follower of {partition.topic_partition}"
+            raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER, message)
         log = partition.log
         if (
             self._session is not None
@@ -229,7 +232,8 @@ class _Fetch:
             last_stable_offset=last_stable_offset,
             log_start_offset=log.log_start_offset,
             aborted_transactions=aborted,
-            records=read.records,
+            # Part of a batch is of no use to anybody who can get a whole one (KIP-74).
+            records=NO_RECORDS if read.first_entry_incomplete else read.records,
         )
 
     def _diverging(self, partition: Partition, fetch: FetchPartition) -> PartitionData | None:
@@ -249,6 +253,7 @@ class _Fetch:
             last_stable_offset=log.last_stable_offset,
             log_start_offset=log.log_start_offset,
             diverging_epoch=EpochEndOffset(epoch=epoch, end_offset=end_offset),
+            aborted_transactions=None,
             records=NO_RECORDS,
         )
 
@@ -260,12 +265,16 @@ class _Fetch:
         ):
             # Clients of that time do not know the code; this one makes them ask again.
             code = ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return PartitionData(
+        response = PartitionData(
             partition_index=index,
             error_code=code,
             high_watermark=-1,
             records=NO_RECORDS,
         )
+        if code not in (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID):
+            # Kafka knows nothing of an unknown partition, and no transactions of a known one.
+            response.aborted_transactions = None
+        return response
 
     def _by_topic(self, answers: list[Answer]) -> list[FetchableTopicResponse]:
         """Neighbours of one topic share an entry, as the request had them."""

@@ -99,6 +99,9 @@ def _find(partition: Partition, timestamp: int, isolation_level: int) -> tuple[i
         return UNKNOWN, readable, partition.leader_epoch
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         start = log.log_start_offset
+        if start == log.log_end_offset:
+            # The next record will be the first, and of this epoch.
+            return UNKNOWN, start, partition.leader_epoch
         epoch = log.leader_epochs.epoch_for_offset(start)
         return UNKNOWN, start, UNKNOWN if epoch is None else epoch
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):

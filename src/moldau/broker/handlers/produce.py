@@ -24,6 +24,17 @@ ADMIN_CLIENT_ID: Final = "__admin_client"
 # Where a batch's flags lie (record.header has what they mean).
 ATTRIBUTES_LOW_BYTE: Final = 22
 FIRST_VERSION_WITH_TOPIC_IDS: Final = 13
+# What a log says of a batch. A producer that was refused may learn from the log's start that
+# what the broker knew of it was deleted with its records (KIP-360).
+ERRORS_WITH_LOG_START: Final = frozenset(
+    (
+        ErrorCode.INVALID_TIMESTAMP,
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        ErrorCode.UNKNOWN_PRODUCER_ID,
+    )
+)
 
 
 def handle(
@@ -46,6 +57,10 @@ def handle(
             except ApiError as error:
                 has_errors = True
                 result = _refused(data.index, error)
+                if error.code in ERRORS_WITH_LOG_START or result.record_errors:
+                    assert name is not None, "only a partition's log refuses like this"
+                    partition = broker.replicas.partition(name, data.index)
+                    result.log_start_offset = partition.log.log_start_offset
             results.append(result)
         responses.append(
             TopicProduceResponse(name=topic.name, topic_id=topic_id, partition_responses=results)
@@ -68,13 +83,13 @@ def _append(
 ) -> PartitionProduceResponse:
     if topic is None:
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
+    partition = broker.replicas.partition(topic, data.index)
     if not -1 <= acks <= 1:
         message = f"acks={acks}: must be -1 (all), 0 or 1"
         raise ApiError(ErrorCode.INVALID_REQUIRED_ACKS, message)
     if topic in INTERNAL_TOPICS and context.client_id != ADMIN_CLIENT_ID:
         message = f"{topic} is written by the broker itself, not by producers"
         raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
-    partition = broker.replicas.partition(topic, data.index)
     records = data.records
     if records is None or len(records) <= ATTRIBUTES_LOW_BYTE:
         raise ApiError(ErrorCode.INVALID_RECORD, "a produce request must carry one record batch")

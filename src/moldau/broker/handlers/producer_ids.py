@@ -1,30 +1,33 @@
 """InitProducerId: the number by which a partition tells a producer's batches apart."""
 
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from moldau.errors import ApiError, ErrorCode
+from moldau.errors import ErrorCode
 from moldau.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 if TYPE_CHECKING:
     from moldau.broker.broker import Broker
     from moldau.broker.dispatch import RequestContext
 
+NO_PRODUCER: Final = -1
+
 
 def init_producer_id(
     broker: "Broker", request: InitProducerIdRequest, context: "RequestContext"
-) -> Awaitable[InitProducerIdResponse]:
-    if (request.producer_id == -1) != (request.producer_epoch == -1):
-        message = (
-            f"producer id {request.producer_id} with epoch {request.producer_epoch}: "
-            "give both, or -1 for both"
-        )
-        raise ApiError(ErrorCode.INVALID_REQUEST, message)
+) -> InitProducerIdResponse | Awaitable[InitProducerIdResponse]:
+    has_id = request.producer_id != NO_PRODUCER
+    has_epoch = request.producer_epoch != NO_PRODUCER
+    if has_id != has_epoch or request.transactional_id == "":
+        return _refused(ErrorCode.INVALID_REQUEST)
     if request.transactional_id is not None:
-        if not request.transactional_id:
-            raise ApiError(ErrorCode.INVALID_REQUEST, "transactional.id must not be empty")
-        raise ApiError(ErrorCode.UNSUPPORTED_VERSION, "this broker has no transactions yet")
+        # This broker has no transactions yet.
+        return _refused(ErrorCode.UNSUPPORTED_VERSION)
     return _next_producer_id(broker)
+
+
+def _refused(code: ErrorCode) -> InitProducerIdResponse:
+    return InitProducerIdResponse(error_code=code, producer_id=NO_PRODUCER, producer_epoch=-1)
 
 
 async def _next_producer_id(broker: "Broker") -> InitProducerIdResponse:

@@ -141,13 +141,13 @@ share.coordinator.snapshot.update.records.per.snapshot INT 500 0..500 MEDIUM rea
   Changes of share state written between two snapshots of it.
 share.coordinator.state.topic.compression.codec INT 0 any HIGH read-only accepted
   Codec of the share state topic.
-share.coordinator.state.topic.min.isr SHORT 2 1.. HIGH read-only accepted
+share.coordinator.state.topic.min.isr SHORT 2 1.. HIGH read-only honoured
   Replicas of the share state topic that must be in sync.
-share.coordinator.state.topic.num.partitions INT 50 1.. HIGH read-only accepted
+share.coordinator.state.topic.num.partitions INT 50 1.. HIGH read-only honoured
   Partitions of the share state topic.
-share.coordinator.state.topic.replication.factor SHORT 3 1.. HIGH read-only accepted
+share.coordinator.state.topic.replication.factor SHORT 3 1.. HIGH read-only honoured
   Replicas of the share state topic.
-share.coordinator.state.topic.segment.bytes INT 104857600 1.. HIGH read-only accepted
+share.coordinator.state.topic.segment.bytes INT 104857600 1.. HIGH read-only honoured
   Segment size of the share state topic.
 share.coordinator.threads INT 1 1.. MEDIUM read-only accepted
   Threads of the share coordinator.

@@ -19,13 +19,13 @@ transaction.remove.expired.transaction.cleanup.interval.ms INT 3600000 1.. LOW r
   How often expired transactional ids are removed.
 transaction.state.log.load.buffer.size INT 5242880 1.. HIGH read-only accepted
   Batch size in which transaction state is read into memory.
-transaction.state.log.min.isr INT 2 1.. HIGH read-only accepted
+transaction.state.log.min.isr INT 2 1.. HIGH read-only honoured
   Replicas of the transaction topic that must be in sync.
-transaction.state.log.num.partitions INT 50 1.. HIGH read-only accepted
+transaction.state.log.num.partitions INT 50 1.. HIGH read-only honoured
   Partitions of the transaction topic.
-transaction.state.log.replication.factor SHORT 3 1.. HIGH read-only accepted
+transaction.state.log.replication.factor SHORT 3 1.. HIGH read-only honoured
   Replicas of the transaction topic.
-transaction.state.log.segment.bytes INT 104857600 1.. HIGH read-only accepted
+transaction.state.log.segment.bytes INT 104857600 1.. HIGH read-only honoured
   Segment size of the transaction topic.
 transaction.two.phase.commit.enable BOOLEAN false any LOW read-only refused
   Whether an outside coordinator may decide over transactions.

@@ -1,0 +1,134 @@
+"""SASL, ACLs and delegation tokens, as a broker answers that has no security configured.
+
+Clients and tools look at the error to tell "not here" from "never heard of it": each of these
+says what a broker of Apache Kafka with plain listeners and without an authorizer says.
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from moldau.errors import ErrorCode
+from moldau.protocol.messages.create_acls import (
+    AclCreationResult,
+    CreateAclsRequest,
+    CreateAclsResponse,
+)
+from moldau.protocol.messages.create_delegation_token import (
+    CreateDelegationTokenRequest,
+    CreateDelegationTokenResponse,
+)
+from moldau.protocol.messages.delete_acls import (
+    DeleteAclsFilterResult,
+    DeleteAclsRequest,
+    DeleteAclsResponse,
+)
+from moldau.protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+from moldau.protocol.messages.describe_delegation_token import (
+    DescribeDelegationTokenRequest,
+    DescribeDelegationTokenResponse,
+)
+from moldau.protocol.messages.expire_delegation_token import (
+    ExpireDelegationTokenRequest,
+    ExpireDelegationTokenResponse,
+)
+from moldau.protocol.messages.renew_delegation_token import (
+    RenewDelegationTokenRequest,
+    RenewDelegationTokenResponse,
+)
+from moldau.protocol.messages.sasl_authenticate import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+)
+from moldau.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+
+if TYPE_CHECKING:
+    from moldau.broker.broker import Broker
+    from moldau.broker.dispatch import RequestContext
+
+NO_AUTHORIZER: Final = "No Authorizer is configured."
+# A token is asked for by somebody who has shown who he is; on a plain listener nobody has.
+NO_TOKENS: Final = ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
+FIRST_VERSION_WITH_REQUESTER: Final = 3
+NEVER: Final = -1
+
+
+def sasl_handshake(
+    broker: "Broker", request: SaslHandshakeRequest, context: "RequestContext"
+) -> SaslHandshakeResponse:
+    return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)
+
+
+def sasl_authenticate(
+    broker: "Broker", request: SaslAuthenticateRequest, context: "RequestContext"
+) -> SaslAuthenticateResponse:
+    return SaslAuthenticateResponse(
+        error_code=ErrorCode.ILLEGAL_SASL_STATE,
+        error_message=f"listener {context.session.listener} does not authenticate with SASL",
+    )
+
+
+def describe_acls(
+    broker: "Broker", request: DescribeAclsRequest, context: "RequestContext"
+) -> DescribeAclsResponse:
+    return DescribeAclsResponse(
+        error_code=ErrorCode.SECURITY_DISABLED,
+        error_message="No Authorizer is configured on the broker",
+    )
+
+
+def create_acls(
+    broker: "Broker", request: CreateAclsRequest, context: "RequestContext"
+) -> CreateAclsResponse:
+    return CreateAclsResponse(
+        results=[
+            AclCreationResult(error_code=ErrorCode.SECURITY_DISABLED, error_message=NO_AUTHORIZER)
+            for _ in request.creations
+        ]
+    )
+
+
+def delete_acls(
+    broker: "Broker", request: DeleteAclsRequest, context: "RequestContext"
+) -> DeleteAclsResponse:
+    return DeleteAclsResponse(
+        filter_results=[
+            DeleteAclsFilterResult(
+                error_code=ErrorCode.SECURITY_DISABLED, error_message=NO_AUTHORIZER
+            )
+            for _ in request.filters
+        ]
+    )
+
+
+def create_token(
+    broker: "Broker", request: CreateDelegationTokenRequest, context: "RequestContext"
+) -> CreateDelegationTokenResponse:
+    response = CreateDelegationTokenResponse(
+        error_code=NO_TOKENS,
+        principal_type="User",
+        principal_name="ANONYMOUS",
+        issue_timestamp_ms=NEVER,
+        expiry_timestamp_ms=NEVER,
+        max_timestamp_ms=NEVER,
+    )
+    if context.api_version >= FIRST_VERSION_WITH_REQUESTER:
+        response.token_requester_principal_type = "User"
+        response.token_requester_principal_name = "ANONYMOUS"
+    return response
+
+
+def renew_token(
+    broker: "Broker", request: RenewDelegationTokenRequest, context: "RequestContext"
+) -> RenewDelegationTokenResponse:
+    return RenewDelegationTokenResponse(error_code=NO_TOKENS, expiry_timestamp_ms=NEVER)
+
+
+def expire_token(
+    broker: "Broker", request: ExpireDelegationTokenRequest, context: "RequestContext"
+) -> ExpireDelegationTokenResponse:
+    return ExpireDelegationTokenResponse(error_code=NO_TOKENS, expiry_timestamp_ms=NEVER)
+
+
+def describe_tokens(
+    broker: "Broker", request: DescribeDelegationTokenRequest, context: "RequestContext"
+) -> DescribeDelegationTokenResponse:
+    return DescribeDelegationTokenResponse(error_code=NO_TOKENS)

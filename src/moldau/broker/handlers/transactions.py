@@ -1,0 +1,65 @@
+"""ListTransactions and DescribeTransactions of a broker that coordinates none (KIP-664).
+
+Transactions do not exist here yet, so whoever looks for hanging ones finds none: that is all
+there is to say, and it is true.
+"""
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from moldau.errors import ErrorCode
+from moldau.protocol.messages.describe_transactions import (
+    DescribeTransactionsRequest,
+    DescribeTransactionsResponse,
+    TransactionState,
+)
+from moldau.protocol.messages.list_transactions import (
+    ListTransactionsRequest,
+    ListTransactionsResponse,
+)
+
+if TYPE_CHECKING:
+    from moldau.broker.broker import Broker
+    from moldau.broker.dispatch import RequestContext
+
+STATES: Final = (
+    "Empty",
+    "Ongoing",
+    "PrepareCommit",
+    "PrepareAbort",
+    "CompleteCommit",
+    "CompleteAbort",
+    "Dead",
+    "PrepareEpochFence",
+)
+
+
+def list_transactions(
+    broker: "Broker", request: ListTransactionsRequest, context: "RequestContext"
+) -> ListTransactionsResponse:
+    response = ListTransactionsResponse(
+        unknown_state_filters=[name for name in request.state_filters if name not in STATES]
+    )
+    try:
+        re.compile(request.transactional_id_pattern or "")
+    except re.error:
+        response.error_code = ErrorCode.INVALID_REGULAR_EXPRESSION
+    return response
+
+
+def describe_transactions(
+    broker: "Broker", request: DescribeTransactionsRequest, context: "RequestContext"
+) -> DescribeTransactionsResponse:
+    return DescribeTransactionsResponse(
+        transaction_states=[
+            TransactionState(
+                error_code=(
+                    ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
+                    if transactional_id
+                    else ErrorCode.INVALID_REQUEST
+                ),
+                transactional_id=transactional_id,
+            )
+            for transactional_id in request.transactional_ids
+        ]
+    )

@@ -1,0 +1,85 @@
+"""How much the broker's loggers say, while it runs (KIP-412).
+
+Levels have Kafka's names and belong to this process: no other broker hears of a change, and
+the next start forgets it. Python's logging has no TRACE; it is a level below DEBUG here.
+"""
+
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from moldau.errors import ApiError, ErrorCode
+
+ROOT: Final = "root"
+TRACE: Final = 5
+LEVELS: Final[Mapping[str, int]] = {
+    "TRACE": TRACE,
+    "DEBUG": logging.DEBUG,
+    "INFO": logging.INFO,
+    "WARN": logging.WARNING,
+    "ERROR": logging.ERROR,
+    "FATAL": logging.CRITICAL,
+}
+SET, DELETE, APPEND, SUBTRACT = range(4)
+_OPERATIONS: Final = {APPEND: "APPEND", SUBTRACT: "SUBTRACT"}
+
+# A logger's name, what is to be done with its level, and the level.
+Change = tuple[str, int, str | None]
+
+
+def levels() -> dict[str, str]:
+    """Every logger with the level that holds for it."""
+    names = [ROOT, *sorted(logging.Logger.manager.loggerDict)]
+    return {name: _level_name(_logger(name).getEffectiveLevel()) for name in names}
+
+
+def check(resource_name: str, node_id: int, changes: Iterable[Change]) -> None:
+    """Raise ApiError unless all of ``changes`` can be made here."""
+    try:
+        wanted_node = int(resource_name)
+    except ValueError:
+        message = f"Node id must be an integer, but it is: {resource_name}"
+        raise ApiError(ErrorCode.INVALID_REQUEST, message) from None
+    if wanted_node != node_id:
+        message = f"Unexpected node id. Expected {node_id}, but received {wanted_node}"
+        raise ApiError(ErrorCode.INVALID_REQUEST, message)
+    for name, operation, level in changes:
+        _check_change(name, operation, level)
+
+
+def apply(changes: Iterable[Change]) -> None:
+    """Make changes that were checked."""
+    for name, operation, level in changes:
+        is_set = operation == SET and level is not None
+        _logger(name).setLevel(LEVELS[level] if is_set and level else logging.NOTSET)
+
+
+def _check_change(name: str, operation: int, level: str | None) -> None:
+    if operation not in (SET, DELETE):
+        kind = _OPERATIONS.get(operation, f"{operation}")
+        message = f"{kind} operation is not allowed for the BROKER_LOGGER resource"
+        raise ApiError(ErrorCode.INVALID_REQUEST, message)
+    if name != ROOT and name not in logging.Logger.manager.loggerDict:
+        raise ApiError(ErrorCode.INVALID_CONFIG, f"Logger {name} does not exist!")
+    if operation == DELETE:
+        if name == ROOT:
+            message = "Removing the log level of the root logger is not allowed"
+            raise ApiError(ErrorCode.INVALID_REQUEST, message)
+    elif level not in LEVELS:
+        message = (
+            f"Cannot set the log level of {name} to {level} as it is not a supported log "
+            f"level. Valid log levels are {', '.join(sorted(LEVELS))}"
+        )
+        raise ApiError(ErrorCode.INVALID_CONFIG, message)
+
+
+def _logger(name: str) -> logging.Logger:
+    return logging.getLogger(None if name == ROOT else name)
+
+
+def _level_name(number: int) -> str:
+    """The most talkative of Kafka's levels that ``number`` lets through."""
+    for name, level in LEVELS.items():
+        if number <= level:
+            return name
+    return "FATAL"
