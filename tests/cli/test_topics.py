@@ -1,8 +1,9 @@
 """``moldau topics``."""
 
 import json
+from pathlib import Path
 
-from tests.cli.conftest import Moldau
+from tests.cli.conftest import Moldau, Result
 
 
 def test_a_topic_is_created_described_altered_and_deleted(moldau: Moldau, topic: str) -> None:
@@ -53,6 +54,25 @@ def test_replicas_can_be_placed_by_hand(moldau: Moldau, topic: str) -> None:
 def test_only_checking_makes_nothing(moldau: Moldau, topic: str) -> None:
     assert moldau("topics", "create", topic, "--validate-only").out.startswith("Would create")
     assert topic not in moldau("topics", "list").out.splitlines()
+
+
+def test_security_settings_come_from_kafkas_file(moldau: Moldau, tmp_path: Path) -> None:
+    config = tmp_path / "client.properties"
+
+    def listing(text: str) -> Result:
+        config.write_text(text)
+        return moldau("topics", "list", "--command-config", str(config))
+
+    assert listing("security.protocol=PLAINTEXT\nclient.id=me\n").code == 0
+    assert "security.protocol=TLS: one of PLAINTEXT" in listing("security.protocol=TLS").err
+    # The broker that is asked speaks plainly, and the client no longer does.
+    assert "if its listener is not one for TLS" in listing("security.protocol=SSL").err
+
+
+def test_a_config_that_is_not_there_is_named(moldau: Moldau) -> None:
+    missing = moldau("topics", "list", "--command-config", "nowhere.properties")
+    assert missing.code != 0
+    assert "nowhere.properties: No such file" in missing.err
 
 
 def test_a_wrong_command_line_says_what_to_write(moldau: Moldau, topic: str) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from moldau.client.cluster import parse_bootstrap
 from moldau.client.connection import Connection, ConnectionFailed
+from moldau.client.security_error import SecurityError
 from moldau.errors import ApiError, ErrorCode
 from moldau.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
 from moldau.protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -109,6 +110,14 @@ def test_a_server_that_is_no_kafka_is_found_out() -> None:
     with (
         server(lambda request: b"HTTP/1.1 400 Bad Request\r\n\r\n") as port,
         pytest.raises(ConnectionFailed, match="does not answer as a Kafka broker does"),
+    ):
+        Connection("127.0.0.1", port)
+
+
+def test_a_broker_that_speaks_tls_is_found_out() -> None:
+    with (
+        server(lambda request: b"\x15\x03\x03\x00\x02\x02\x46") as port,
+        pytest.raises(SecurityError, match=rf"127.0.0.1:{port} speaks TLS: set security.protocol"),
     ):
         Connection("127.0.0.1", port)
 

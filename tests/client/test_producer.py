@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from moldau.client.admin import Admin
+from moldau.client.login import Login
 from moldau.client.partitioner import partition_of_key
 from moldau.client.producer import CODECS, Producer
+from moldau.client.security import PLAINTEXT, Security
+from moldau.client.security_error import SecurityError
 from moldau.clock import ManualClock
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import TopicPartition
@@ -145,6 +148,26 @@ def test_a_partition_that_is_not_there_is_refused(
         producer.send(topic, b"x", partition=0)
         with pytest.raises(ApiError, match=r"there is no partition 3 in .*, which has 0 to 0"):
             producer.send(topic, b"x", partition=3)
+
+
+def test_a_broker_that_no_longer_lets_us_in_fails_records_at_once(
+    bootstrap: str, new_topic: Callable[[], str]
+) -> None:
+    topic = new_topic()
+    with Producer(bootstrap) as producer:
+        producer.send(topic, b"before")
+        producer.flush()
+        # The broker has no logins, so this one cannot succeed, however often it is tried.
+        producer.cluster.security = Security(login=Login("PLAIN", (("username", "alice"),)))
+        producer.cluster.close()
+        refused = producer.send(topic, b"after")
+        producer.flush()
+        assert isinstance(refused.error, SecurityError)
+        assert "takes no logins" in str(refused.error)
+        # Nor is it lost for ever.
+        producer.cluster.security = PLAINTEXT
+        assert producer.send(topic, b"again").error is None
+    assert [record.value for record in read_all(bootstrap, topic, 2)] == [b"before", b"again"]
 
 
 def test_a_topic_deleted_under_way_fails_its_records(

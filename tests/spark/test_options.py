@@ -1,5 +1,7 @@
 """Options are Spark's own, and what is wrong with one is said in one line."""
 
+import pickle
+
 import pytest
 
 from moldau.client.offsets import EARLIEST, LATEST
@@ -72,6 +74,25 @@ def test_settings_of_the_client_are_followed_or_without_effect() -> None:
     assert options.client.fetch.max_bytes == 1000
 
 
+def test_security_settings_go_with_the_address() -> None:
+    jaas = 'org.x.ScramLoginModule required username="alice" password="s3cr3t";'
+    options = parse(
+        kafka__security__protocol="SASL_SSL",
+        kafka__sasl__mechanism="SCRAM-SHA-512",
+        kafka__sasl__jaas__config=jaas,
+        kafka__ssl__truststore__location="trusted.pem",
+    )
+    cluster = options.client.cluster()
+    assert cluster.security.protocol == "SASL_SSL"
+    assert cluster.security.login is not None
+    assert cluster.security.login.user == "alice"
+    assert cluster.security.tls is not None
+    assert cluster.security.tls.truststore_location == "trusted.pem"
+    # Options are shipped to tasks, and shown in errors.
+    assert pickle.loads(pickle.dumps(options)) == options
+    assert "s3cr3t" not in repr(options)
+
+
 def test_columns_are_chosen_in_the_order_they_are_named() -> None:
     assert parse(columns="value, TimestampType ,offset").columns == (
         "value",
@@ -115,8 +136,9 @@ def test_durations_are_written_as_in_spark(text: str, expected: int) -> None:
         ({"maxOffsetsPerTrigger": "5"}, "maxOffsetsPerTrigger is for streaming queries"),
         ({"kafka.bootstrap.servers": ""}, "kafka.bootstrap.servers is missing"),
         ({"kafka.bootstrap.servers": "a:b"}, "'a:b' is not an address"),
-        ({"kafka.security.protocol": "SASL_SSL"}, "SASL_SSL is not supported yet: only PLAINTEXT"),
-        ({"kafka.security.protocol": "TLS"}, "PLAINTEXT is expected"),
+        ({"kafka.security.protocol": "TLS"}, "option kafka.security.protocol=TLS: one of PLAIN"),
+        ({"kafka.security.protocol": "SASL_SSL"}, "option kafka.sasl.mechanism is missing"),
+        ({"kafka.ssl.truststore": "x"}, "kafka.ssl.truststore: Kafka's clients have no such"),
         ({"kafka.auto.offset.reset": "earliest"}, "cannot be set: use startingOffsets"),
         ({"kafka.isolation.level": "serializable"}, "read_committed or read_uncommitted"),
         ({"kafka.fetch.min.bytes": "x"}, "kafka.fetch.min.bytes=x: a number above 0"),

@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from moldau.cli.errors import UsageError
-from moldau.cli.output import add_bootstrap, add_format, print_json, print_table
+from moldau.cli.output import add_bootstrap, add_format, print_json, print_table, security_of
 from moldau.client.admin import Admin, ConfigChange, ResourceType
 from moldau.config.definition import SettingType
 from moldau.config.describe import ConfigEntry, ConfigSource
@@ -71,7 +71,11 @@ def _add_entity(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     resource, name = _entity(options)
-    with Admin(options.bootstrap_server, timeout_s=options.request_timeout) as admin:
+    with Admin(
+        options.bootstrap_server,
+        timeout_s=options.request_timeout,
+        security=security_of(options),
+    ) as admin:
         options.action(admin, resource, name, options)
     return 0
 

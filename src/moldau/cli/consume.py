@@ -13,7 +13,7 @@ import sys
 import time
 
 from moldau.cli.errors import UsageError
-from moldau.cli.output import add_bootstrap, plural
+from moldau.cli.output import add_bootstrap, plural, security_of
 from moldau.cli.record_output import PrintFormat, json_line, line_printer
 from moldau.cli.times import parse_time
 from moldau.client.consumer import Consumer, ConsumerRecord
@@ -96,6 +96,7 @@ def _consumer(topic: str, options: argparse.Namespace) -> Consumer | GroupConsum
             options.bootstrap_server,
             read_committed=read_committed,
             timeout_s=options.request_timeout,
+            security=security_of(options),
         )
     for name in ("partition", "offset", "from_time"):
         if getattr(options, name) is not None:
@@ -108,6 +109,7 @@ def _consumer(topic: str, options: argparse.Namespace) -> Consumer | GroupConsum
         auto_offset_reset="earliest" if options.from_beginning else "latest",
         read_committed=read_committed,
         timeout_s=options.request_timeout,
+        security=security_of(options),
     )
 
 

@@ -15,7 +15,14 @@ from typing import Any, NamedTuple
 
 from moldau.cli import group_reset
 from moldau.cli.errors import UsageError
-from moldau.cli.output import add_bootstrap, add_format, plural, print_json, print_table
+from moldau.cli.output import (
+    add_bootstrap,
+    add_format,
+    plural,
+    print_json,
+    print_table,
+    security_of,
+)
 from moldau.client.admin import Admin
 from moldau.client.cluster import Cluster
 from moldau.client.group_admin import GroupAdmin, GroupDescription, GroupMember
@@ -70,7 +77,11 @@ def _verb(verbs: Any, name: str, meaning: str, action: Any, *, takes_groups: boo
 
 
 def run(options: argparse.Namespace) -> int:
-    with Admin(options.bootstrap_server, timeout_s=options.request_timeout) as admin:
+    with Admin(
+        options.bootstrap_server,
+        timeout_s=options.request_timeout,
+        security=security_of(options),
+    ) as admin:
         options.action(admin.cluster, options)
     return 0
 

@@ -99,6 +99,7 @@ def _overview() -> argparse.ArgumentParser:
 def _explain(error: Exception) -> str:
     """One line for people: what failed, and what may help."""
     from moldau.client.connection import ConnectionFailed
+    from moldau.client.security_error import SecurityError
     from moldau.errors import ApiError
 
     if isinstance(error, ConnectionFailed):
@@ -106,7 +107,7 @@ def _explain(error: Exception) -> str:
             f"{error}. Is a broker running there? 'moldau start' starts one, "
             "--bootstrap-server names another."
         )
-    if isinstance(error, ApiError):
+    if isinstance(error, ApiError) and not isinstance(error, SecurityError):
         return f"{error} ({error.code.name})"
     # An exception that Moldau itself defines was raised for the user to read.
     if type(error).__module__.startswith("moldau.") or isinstance(error, ValueError):

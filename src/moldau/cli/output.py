@@ -4,7 +4,11 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
+
+from moldau.client.security import Security, is_security_setting, parse_security
+from moldau.config.properties import parse_properties
 
 DEFAULT_BOOTSTRAP = "localhost:9092"
 
@@ -16,6 +20,7 @@ def add_bootstrap(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_BOOTSTRAP,
         help=f"brokers to ask first, separated by commas (default: {DEFAULT_BOOTSTRAP})",
     )
+    add_command_config(parser)
     parser.add_argument(
         "--request-timeout",
         metavar="SECONDS",
@@ -23,6 +28,31 @@ def add_bootstrap(parser: argparse.ArgumentParser) -> None:
         default=30.0,
         help="how long to wait for an answer (default: 30)",
     )
+
+
+def add_command_config(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--command-config",
+        metavar="FILE",
+        type=_properties_file,
+        default={},
+        help="Kafka's properties of a client: security.protocol, ssl.* and sasl.*",
+    )
+
+
+def security_of(options: argparse.Namespace) -> Security:
+    """What ``--command-config`` says. Raises ValueError."""
+    return parse_security(options.command_config)
+
+
+def _properties_file(path: str) -> dict[str, str]:
+    try:
+        settings = parse_properties(Path(path).read_text())
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise argparse.ArgumentTypeError(f"{path}: {reason}") from None
+    # Such files often hold more, for Kafka's own tools.
+    return {name: value for name, value in settings.items() if is_security_setting(name)}
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from moldau.cli.errors import CommandError, UsageError
-from moldau.cli.output import add_bootstrap, plural
+from moldau.cli.output import add_bootstrap, plural, security_of
 from moldau.cli.progress import Progress
 from moldau.cli.record_input import InputRecord, LineFormat, line_parser, parse_json_line
 from moldau.cli.times import parse_time
@@ -108,6 +108,7 @@ def _produce(
         batch_size=options.batch_size or (_FILE_BATCH_BYTES if is_file else _BATCH_BYTES),
         linger_ms=options.linger_ms,
         timeout_s=options.request_timeout,
+        security=security_of(options),
         delivery_timeout_s=options.delivery_timeout,
     )
     try:

@@ -13,7 +13,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from moldau.cli.output import add_format, plural, print_json, print_table
+from moldau.cli.output import add_command_config, add_format, plural, print_json, print_table
 from moldau.cli.stream_app import load_app, send_functions_by_value
 from moldau.cli.times import format_time
 from moldau.cli.topics import key_value
@@ -63,6 +63,7 @@ def _verb(verbs: Any, name: str, meaning: str, action: Any) -> Any:
     parser.add_argument(
         "--bootstrap-server", metavar="HOST:PORT", help="brokers, instead of those of the app"
     )
+    add_command_config(parser)
     parser.add_argument("--checkpoint-dir", metavar="DIR", help="instead of that of the app")
     parser.set_defaults(action=action)
     return parser
@@ -72,6 +73,8 @@ def run(options: argparse.Namespace) -> int:
     app = load_app(options.app, debug=options.debug)
     if options.bootstrap_server is not None:
         app.bootstrap = options.bootstrap_server
+    if options.command_config:
+        app.security = options.command_config
     if options.checkpoint_dir is not None:
         app.checkpoint_dir = options.checkpoint_dir
     options.action(app, options)

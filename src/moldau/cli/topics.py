@@ -11,7 +11,14 @@ import argparse
 from typing import Any
 
 from moldau.cli.errors import UsageError
-from moldau.cli.output import add_bootstrap, add_format, plural, print_json, print_table
+from moldau.cli.output import (
+    add_bootstrap,
+    add_format,
+    plural,
+    print_json,
+    print_table,
+    security_of,
+)
 from moldau.client.admin import Admin, ResourceType
 from moldau.client.cluster import TopicMetadata
 from moldau.client.offsets import EARLIEST, LATEST
@@ -65,7 +72,11 @@ def _verb(verbs: Any, name: str, meaning: str, action: Any, *, takes_topics: boo
 
 
 def run(options: argparse.Namespace) -> int:
-    with Admin(options.bootstrap_server, timeout_s=options.request_timeout) as admin:
+    with Admin(
+        options.bootstrap_server,
+        timeout_s=options.request_timeout,
+        security=security_of(options),
+    ) as admin:
         options.action(admin, options)
     return 0
 

@@ -10,6 +10,7 @@ from typing import NamedTuple, Self
 
 from moldau.client.cluster import BrokerAddress, Cluster, TopicMetadata, raise_for
 from moldau.client.offsets import FoundOffset, list_offsets
+from moldau.client.security import PLAINTEXT, Security
 from moldau.config.describe import ConfigEntry, ConfigSource, ConfigSynonym
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import NO_UUID, TopicPartition
@@ -117,9 +118,16 @@ class Admin:
     """Use as a context manager, or ``close()`` it."""
 
     def __init__(
-        self, bootstrap: str, *, client_id: str = "moldau-admin", timeout_s: float = 30.0
+        self,
+        bootstrap: str,
+        *,
+        client_id: str = "moldau-admin",
+        timeout_s: float = 30.0,
+        security: Security = PLAINTEXT,
     ) -> None:
-        self.cluster = Cluster(bootstrap, client_id=client_id, timeout_s=timeout_s)
+        self.cluster = Cluster(
+            bootstrap, client_id=client_id, timeout_s=timeout_s, security=security
+        )
         self._timeout_ms = int(timeout_s * 1000)
 
     def create_topic(

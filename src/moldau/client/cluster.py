@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Final, NamedTuple, Self, TypeVar
 
 from moldau.client.connection import Connection, ConnectionFailed
+from moldau.client.security import PLAINTEXT, Security
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import NO_UUID, TopicPartition
 from moldau.protocol.message import Message
@@ -76,11 +77,17 @@ class Cluster:
     """Connections are opened when they are first needed."""
 
     def __init__(
-        self, bootstrap: str, *, client_id: str = "moldau", timeout_s: float = 30.0
+        self,
+        bootstrap: str,
+        *,
+        client_id: str = "moldau",
+        timeout_s: float = 30.0,
+        security: Security = PLAINTEXT,
     ) -> None:
         self.bootstrap = parse_bootstrap(bootstrap)
         self.client_id = client_id
         self.timeout_s = timeout_s
+        self.security = security
         self.cluster_id: str | None = None
         self.controller_id = -1
         self.brokers: dict[int, BrokerAddress] = {}
@@ -227,7 +234,13 @@ class Cluster:
         if known is not None:
             known.close()
             del self._connections[address]
-        made = Connection(host, port, client_id=self.client_id, timeout_s=self.timeout_s)
+        made = Connection(
+            host,
+            port,
+            client_id=self.client_id,
+            timeout_s=self.timeout_s,
+            security=self.security,
+        )
         self._connections[address] = made
         return made
 

@@ -3,14 +3,21 @@
 The first thing said is ApiVersions; every later request is sent in the newest version
 that both sides know. Requests may be pipelined: ``post`` several, then ``receive`` their
 answers in the same order.
+
+Where the security settings ask for it, TLS comes before everything, and a login right after
+ApiVersions; a login that will not last is renewed between two requests.
 """
 
+import math
 import select
 import socket
 import struct
+import time
 from collections import deque
 from typing import Final, Self, TypeVar, cast
 
+from moldau.client.security import PLAINTEXT, Security
+from moldau.client.security_error import SecurityError
 from moldau.errors import ApiError, ErrorCode
 from moldau.protocol.api import APIS
 from moldau.protocol.header import decode_response_header, encode_request_header
@@ -27,6 +34,9 @@ NEWEST: Final = 0x7FFF
 
 _SIZE: Final = struct.Struct(">i")
 _API_VERSIONS_KEY: Final = 18
+_SASL_HANDSHAKE_KEY: Final = 17
+# How TLS begins to say that it did not understand.
+_TLS_ALERT: Final = b"\x15\x03"
 
 
 class ConnectionFailed(Exception):  # noqa: N818  # what happened, in two words
@@ -37,23 +47,31 @@ class Connection:
     """Connects when made. Not for use by several threads at once."""
 
     def __init__(
-        self, host: str, port: int, *, client_id: str = "moldau", timeout_s: float = 30.0
+        self,
+        host: str,
+        port: int,
+        *,
+        client_id: str = "moldau",
+        timeout_s: float = 30.0,
+        security: Security = PLAINTEXT,
     ) -> None:
         self.host = host
         self.port = port
         self.client_id = client_id
+        self._security = security
         self._correlation_id = 0
         self._awaited: deque[tuple[int, int, int]] = deque()
-        try:
-            self._socket = socket.create_connection((host, port), timeout_s)
-        except OSError as error:
-            reason = error.strerror or str(error) or type(error).__name__
-            raise ConnectionFailed(f"cannot connect to {host}:{port}: {reason}") from None
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._reader = self._socket.makefile("rb", 1 << 16)
+        # Answers that came before they were asked for, when a login was renewed.
+        self._early: deque[bytes] = deque()
+        self._renewal_s = math.inf
+        self._first_id = 0
         self._versions: dict[int, tuple[int, int]] = {}
+        self._socket = self._open(timeout_s)
+        self._reader = self._socket.makefile("rb", 1 << 16)
         try:
             self._negotiate()
+            self._log_in()
+            self._first_id = self._correlation_id + 1
         except BaseException:
             self.close()
             raise
@@ -68,13 +86,17 @@ class Connection:
     ) -> None:
         """Send ``request`` without waiting; its answer is taken by ``receive``."""
         version = self.version_of(request.API_KEY, max_version)
+        if time.monotonic() >= self._renewal_s:
+            self._renew_login()
         self._post(request, version, is_answered=is_answered)
 
     def receive(self, response_class: type[R]) -> R:
         """The answer to the oldest request that has none yet."""
-        correlation_id, key, version = self._awaited[0]
-        frame = self._receive_frame()
-        self._awaited.popleft()
+        frame = self._early.popleft() if self._early else self._receive_frame()
+        return self._decode(frame, self._awaited.popleft(), response_class)
+
+    def _decode(self, frame: bytes, asked: tuple[int, int, int], response_class: type[R]) -> R:
+        correlation_id, key, version = asked
         answered, position = decode_response_header(frame, key, version)
         if answered != correlation_id:
             self.close()
@@ -115,7 +137,14 @@ class Connection:
             return False
         poll = select.poll()
         poll.register(self._socket, select.POLLIN)
-        return bool(poll.poll(0))
+        if not poll.poll(0):
+            return False
+        if self._security.tls is None:
+            return True
+        # TLS has words of its own, such as new keys, which say nothing about the end.
+        from moldau.client.tls import is_silent
+
+        return not is_silent(self._socket)
 
     def set_timeout(self, timeout_s: float) -> None:
         self._socket.settimeout(timeout_s)
@@ -132,6 +161,52 @@ class Connection:
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
+
+    def _open(self, timeout_s: float) -> socket.socket:
+        try:
+            plain = socket.create_connection((self.host, self.port), timeout_s)
+        except OSError as error:
+            reason = error.strerror or str(error) or type(error).__name__
+            raise ConnectionFailed(f"cannot connect to {self}: {reason}") from None
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if self._security.tls is None:
+            return plain
+        # Only who uses TLS pays for importing it.
+        from moldau.client.tls import secured
+
+        try:
+            return secured(plain, self.host, str(self), self._security.tls)
+        except OSError as error:
+            raise self._explained(error) from None
+        finally:
+            # What is encrypted has a socket of its own, and this one is empty.
+            plain.close()
+
+    def _log_in(self) -> None:
+        login = self._security.login
+        if login is None:
+            return
+        from moldau.client.sasl import log_in, takes_no_logins
+
+        if not self.supports(_SASL_HANDSHAKE_KEY):
+            raise takes_no_logins(str(self))
+        lasts_s = log_in(self._ask, login, str(self))
+        self._renewal_s = math.inf if lasts_s is None else time.monotonic() + lasts_s
+
+    def _renew_login(self) -> None:
+        """Log in again; answers that are due come first, and are kept until they are asked for."""
+        while len(self._early) < len(self._awaited):
+            self._early.append(self._receive_frame())
+        try:
+            self._log_in()
+        except BaseException:
+            self.close()
+            raise
+
+    def _ask(self, request: Message, response_class: type[R], /) -> R:
+        """Ask out of turn; every answer that was due before is here already."""
+        self._post(request, self.version_of(request.API_KEY))
+        return self._decode(self._receive_frame(), self._awaited.pop(), response_class)
 
     def _negotiate(self) -> None:
         """Learn what the broker speaks; one too old for our ApiVersions says so in version 0."""
@@ -172,6 +247,8 @@ class Connection:
     def _receive_frame(self) -> bytes:
         try:
             prefix = self._reader.read(4)
+            if not self._versions and prefix[:2] == _TLS_ALERT:
+                raise self._speaks_tls()
             size = _SIZE.unpack(prefix)[0] if len(prefix) == 4 else -1
             if 4 <= size <= MAX_RESPONSE_BYTES:
                 frame: bytes = self._reader.read(size)
@@ -182,11 +259,43 @@ class Connection:
         self.close()
         if len(prefix) == 4 and not 4 <= size <= MAX_RESPONSE_BYTES:
             raise ConnectionFailed(f"{self} does not answer as a Kafka broker does")
-        raise ConnectionFailed(f"{self} closed the connection")
+        raise ConnectionFailed(f"{self} closed the connection{self._hint()}")
 
-    def _lost(self, error: Exception) -> ConnectionFailed:
+    def _lost(self, error: Exception) -> ConnectionFailed | SecurityError:
         self.close()
+        return self._explained(error)
+
+    def _explained(self, error: Exception) -> ConnectionFailed | SecurityError:
+        reason = getattr(error, "strerror", None) or str(error)
+        if self._security.tls is not None:
+            from moldau.client.tls import reason_of, refusal
+
+            refused = refusal(error, str(self), self._security.tls)
+            if refused is not None:
+                return refused
+            reason = reason_of(error)
         if isinstance(error, TimeoutError):
             return ConnectionFailed(f"{self} did not answer in time")
-        reason = getattr(error, "strerror", None) or str(error)
-        return ConnectionFailed(f"the connection to {self} is lost: {reason}")
+        return ConnectionFailed(f"the connection to {self} is lost: {reason}{self._hint()}")
+
+    def _speaks_tls(self) -> SecurityError:
+        self.close()
+        protocol = "SSL" if self._security.login is None else "SASL_SSL"
+        message = f"{self} speaks TLS: set security.protocol={protocol}"
+        return SecurityError(ErrorCode.UNKNOWN_SERVER_ERROR, message)
+
+    def _hint(self) -> str:
+        """What may be behind it if a broker hangs up at our first words."""
+        if not self._versions:
+            if self._security.tls is None:
+                return "; if its listener is one for TLS, set security.protocol to SSL or SASL_SSL"
+            return (
+                "; if its listener is not one for TLS, set security.protocol to PLAINTEXT or "
+                "SASL_PLAINTEXT; if it wants a certificate of this client, set "
+                "ssl.keystore.location"
+            )
+        is_first = self._awaited and self._awaited[0][0] == self._first_id
+        if is_first and self._security.login is None:
+            wanted = "SASL_PLAINTEXT" if self._security.tls is None else "SASL_SSL"
+            return f"; if its listener wants a login, set security.protocol={wanted}"
+        return ""

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, Self
 from moldau.client.cluster import Cluster, error_code, raise_for
 from moldau.client.connection import Connection, ConnectionFailed
 from moldau.client.offsets import EARLIEST, LATEST, list_offsets
+from moldau.client.security import PLAINTEXT, Security
 from moldau.client.visibility import visible_batches
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import TopicPartition
@@ -60,11 +61,14 @@ class Consumer:
         read_committed: bool = False,
         auto_offset_reset: str = "none",
         timeout_s: float = 30.0,
+        security: Security = PLAINTEXT,
     ) -> None:
         """``auto_offset_reset`` says where to go on from an offset that is not there."""
         if auto_offset_reset not in ("none", *_RESETS):
             raise ValueError(f"auto_offset_reset={auto_offset_reset}: earliest, latest or none")
-        self.cluster = Cluster(bootstrap, client_id=client_id, timeout_s=timeout_s)
+        self.cluster = Cluster(
+            bootstrap, client_id=client_id, timeout_s=timeout_s, security=security
+        )
         self._min_bytes = min_bytes
         self._max_bytes = max_bytes
         self._max_partition_bytes = max_partition_bytes

@@ -34,6 +34,7 @@ from moldau.client.consumer_protocol import (
 from moldau.client.coordinators import Coordinators
 from moldau.client.group_offsets import CommittedOffset, Membership
 from moldau.client.offsets import EARLIEST, LATEST
+from moldau.client.security import PLAINTEXT, Security
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import TopicPartition
 from moldau.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -87,6 +88,7 @@ class GroupConsumer:
         auto_offset_reset: str = "latest",
         read_committed: bool = False,
         timeout_s: float = 30.0,
+        security: Security = PLAINTEXT,
     ) -> None:
         """``commit_interval_ms`` is None for one who calls ``commit`` in time."""
         self.group_id = group_id
@@ -106,9 +108,12 @@ class GroupConsumer:
             auto_offset_reset=auto_offset_reset,
             max_wait_ms=min(500, heartbeat_interval_ms),
             timeout_s=timeout_s,
+            security=security,
         )
         # Requests to the coordinator may wait for other members, fetches must not.
-        self._cluster = Cluster(bootstrap, client_id=client_id, timeout_s=timeout_s)
+        self._cluster = Cluster(
+            bootstrap, client_id=client_id, timeout_s=timeout_s, security=security
+        )
         self._coordinators = Coordinators(self._cluster)
         self._is_member = False
         self._is_leader = False

@@ -17,6 +17,7 @@ from moldau.client.batches import Delivery, Headers, PendingBatch, record_size
 from moldau.client.cluster import Cluster, TopicMetadata
 from moldau.client.partitioner import StickyPartitioner, partition_of_key
 from moldau.client.producer_identity import ProducerIdentity
+from moldau.client.security import PLAINTEXT, Security
 from moldau.client.sender import Sender
 from moldau.clock import Clock, SystemClock
 from moldau.ids import TopicPartition
@@ -44,6 +45,7 @@ class Producer:
         idempotent: bool | None = None,
         max_in_flight: int = 5,
         timeout_s: float = 30.0,
+        security: Security = PLAINTEXT,
         delivery_timeout_s: float = 120.0,
         clock: Clock | None = None,
         rng: random.Random | None = None,
@@ -56,7 +58,9 @@ class Producer:
             raise ValueError(f"compression={compression}: must be one of {names}")
         if idempotent and acks != -1:
             raise ValueError(f"acks={acks}: an idempotent producer needs acks=-1 (all)")
-        self.cluster = Cluster(bootstrap, client_id=client_id, timeout_s=timeout_s)
+        self.cluster = Cluster(
+            bootstrap, client_id=client_id, timeout_s=timeout_s, security=security
+        )
         self._codec = CODECS[compression]
         self._level = compression_level
         self._linger_s = linger_ms / 1000

@@ -21,6 +21,7 @@ from moldau.client.batches import OutgoingBatch
 from moldau.client.cluster import Cluster, error_code
 from moldau.client.connection import NEWEST, Connection, ConnectionFailed
 from moldau.client.producer_identity import ProducerIdentity
+from moldau.client.security_error import SecurityError
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import TopicPartition
 from moldau.protocol.messages.produce import (
@@ -158,6 +159,12 @@ class Sender:
             )
         except ConnectionFailed as failure:
             self._retry(self._drain() + [(batch, _lost(failure)) for batch in batches])
+            return
+        except SecurityError as error:
+            # Another try would end the same way.
+            for batch in batches:
+                batch.fail(error)
+            self._forget_producer()
             return
         if self._acks == 0:
             for batch in batches:

@@ -9,12 +9,13 @@ most likely a slip of the pen, and is refused.
 from collections.abc import Callable, Collection, Mapping
 from typing import Final, NamedTuple
 
+from moldau.client.cluster import Cluster
 from moldau.client.range_reader import FetchSettings
+from moldau.client.security import PLAINTEXT, Security, is_security_setting, parse_security
 from moldau.spark.errors import PipelineError
 
 _PREFIX: Final = "kafka."
 _ISOLATION_LEVELS: Final = {"read_committed": True, "read_uncommitted": False}
-_SECURE: Final = ("SSL", "SASL_PLAINTEXT", "SASL_SSL")
 _DEFAULTS: Final = FetchSettings()
 
 _REFUSED: Final = {
@@ -24,8 +25,7 @@ _REFUSED: Final = {
     "enable.auto.commit": "Spark keeps the progress; groupId shows it as a consumer group's",
     "interceptor.classes": "there is no Java here to run them",
 }
-# Settings of Kafka's consumer that say nothing to this client. The security settings follow the
-# protocol, which is looked at; with PLAINTEXT they have no effect in Kafka either.
+# Settings of Kafka's consumer that say nothing to this client.
 _WITHOUT_EFFECT: Final = frozenset(
     (
         "allow.auto.create.topics",
@@ -67,7 +67,6 @@ _WITHOUT_EFFECT: Final = frozenset(
         "socket.connection.setup.timeout.ms",
     )
 )
-_SECURITY_PREFIXES: Final = ("sasl.", "ssl.")
 
 
 class ClientOptions(NamedTuple):
@@ -77,6 +76,16 @@ class ClientOptions(NamedTuple):
     client_id: str = "moldau-spark"
     timeout_s: float = 30.0
     fetch: FetchSettings = _DEFAULTS
+    security: Security = PLAINTEXT
+
+    def cluster(self) -> Cluster:
+        """The cluster, to which nothing is connected yet."""
+        return Cluster(
+            self.bootstrap,
+            client_id=self.client_id,
+            timeout_s=self.timeout_s,
+            security=self.security,
+        )
 
 
 def parse_client_options(
@@ -126,24 +135,19 @@ def take_connecting(
         check_bootstrap(bootstrap)
     except ValueError as error:
         raise PipelineError(f"option kafka.bootstrap.servers: {error}") from None
-    _check_protocol(settings.pop("security.protocol", "PLAINTEXT"))
+    security = _take_security(settings)
     client_id = settings.pop("client.id", ClientOptions._field_defaults["client_id"])
     timeout_ms = take_number(settings, "request.timeout.ms", 30_000)
-    return ClientOptions(bootstrap, client_id, timeout_ms / 1000)
+    return ClientOptions(bootstrap, client_id, timeout_ms / 1000, security=security)
 
 
-def _check_protocol(protocol: str) -> None:
-    name = protocol.strip().upper()
-    if name in _SECURE:
-        raise PipelineError(
-            f"option kafka.security.protocol={protocol} is not supported yet: "
-            "only PLAINTEXT listeners can be used"
-        )
-    if name != "PLAINTEXT":
-        raise PipelineError(
-            f"option kafka.security.protocol={protocol}: PLAINTEXT is expected; "
-            f"Kafka also knows {', '.join(_SECURE)}, which are not supported yet"
-        )
+def _take_security(settings: dict[str, str]) -> Security:
+    """Take the settings of TLS and SASL; what they say may be secret, and is not repeated."""
+    taken = {name: settings.pop(name) for name in list(settings) if is_security_setting(name)}
+    try:
+        return parse_security(taken)
+    except ValueError as error:
+        raise PipelineError(f"option kafka.{error}") from None
 
 
 def take_number(settings: dict[str, str], name: str, default: int) -> int:
@@ -164,7 +168,7 @@ def check_rest(
     for name in sorted(settings):
         if name in refused:
             raise PipelineError(f"option kafka.{name} cannot be set: {refused[name]}")
-        if name not in without_effect and not name.startswith(_SECURITY_PREFIXES):
+        if name not in without_effect:
             raise PipelineError(
                 f"there is no option kafka.{name}: Kafka's {client} has no such setting"
             )

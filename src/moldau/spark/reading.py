@@ -70,9 +70,7 @@ def cluster_of(client: ClientOptions) -> Cluster:
     # A forked process must not share the sockets of its parent.
     key = (os.getpid(), client)
     if key not in _clusters:
-        _clusters[key] = Cluster(
-            client.bootstrap, client_id=client.client_id, timeout_s=client.timeout_s
-        )
+        _clusters[key] = client.cluster()
     return _clusters[key]
 
 

@@ -1,0 +1,250 @@
+"""TLS on a connection: a context made of the settings, the handshake, and what failed in it.
+
+A context is made once and used for every connection, until one of its files changes: a renewed
+certificate is taken up by the next connection, without a restart.
+
+Trust is as in Java: whatever is in the truststore is trusted, be it an authority's root, one in
+between, or the certificate of a broker itself.
+"""
+
+import os
+import re
+import socket
+import ssl
+import tempfile
+from base64 import b64decode
+from functools import lru_cache
+from typing import Final
+
+from moldau.client.cipher_suites import is_of_tls_1_3, openssl_name
+from moldau.client.security_error import SecurityError
+from moldau.client.tls_settings import TlsSettings, remedy
+from moldau.errors import ErrorCode
+
+_VERSIONS: Final = {
+    "TLSv1": ssl.TLSVersion.TLSv1,
+    "TLSv1.1": ssl.TLSVersion.TLSv1_1,
+    "TLSv1.2": ssl.TLSVersion.TLSv1_2,
+    "TLSv1.3": ssl.TLSVersion.TLSv1_3,
+}
+_PEM_BLOCK: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----([^-]*)-----END \1-----")
+_PEM_LINE: Final = 64
+# What OpenSSL calls it when the name in a certificate is another, for hosts and for addresses.
+_OTHER_NAME: Final = (62, 64)
+# What the other side says if it wants a certificate of ours, or another one.
+_OURS_REFUSED: Final = (
+    "BAD_CERTIFICATE",
+    "CERTIFICATE_REQUIRED",
+    "CERTIFICATE_UNKNOWN",
+    "UNKNOWN_CA",
+)
+
+_NOTHING_COMMON: Final = (
+    "HANDSHAKE_FAILURE",
+    "INSUFFICIENT_SECURITY",
+    "NO_CIPHERS_AVAILABLE",
+    "NO_PROTOCOLS_AVAILABLE",
+    "PROTOCOL_VERSION",
+    "UNSUPPORTED_PROTOCOL",
+)
+
+
+def secured(plain: socket.socket, host: str, where: str, settings: TlsSettings) -> ssl.SSLSocket:
+    """``plain``, encrypted; it is no longer to be used itself.
+
+    Raises:
+        SecurityError: one side does not trust the other, or a file cannot be read.
+        OSError: the connection is lost.
+    """
+    wrapped = context_for(settings).wrap_socket(plain, server_hostname=host)
+    # Python cannot choose among the suites of TLS 1.3; but it can refuse what was chosen.
+    cipher = wrapped.cipher()
+    allowed = [openssl_name(each) for each in settings.cipher_suites]
+    if allowed and cipher is not None and cipher[0] not in allowed:
+        wrapped.close()
+        raise _error(
+            f"{where} chose {cipher[0]}, which is not among ssl.cipher.suites: add it, or leave "
+            "TLSv1.3 out of ssl.enabled.protocols (Python cannot choose among its suites)"
+        )
+    return wrapped
+
+
+def is_silent(connection: socket.socket) -> bool:
+    """Whether what there is to read are words of TLS to itself; to be asked when idle only."""
+    timeout_s = connection.gettimeout()
+    connection.settimeout(0)
+    try:
+        # An end is an empty answer, and anything else was not asked for.
+        connection.recv(1)
+    except ssl.SSLWantReadError:
+        return True
+    except OSError:
+        return False
+    finally:
+        connection.settimeout(timeout_s)
+    return False
+
+
+def context_for(settings: TlsSettings) -> ssl.SSLContext:
+    """What the handshakes begin from. Raises SecurityError."""
+    paths = (settings.truststore_location, settings.keystore_location)
+    return _context(settings, tuple(_stamp(each) for each in paths if each is not None))
+
+
+def refusal(error: Exception, where: str, settings: TlsSettings) -> SecurityError | None:
+    """What ``error`` says about trust, if it does; another try would end the same way."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return _error(_distrust(error, where))
+    reason = getattr(error, "reason", None) or ""
+    if "WRONG_VERSION_NUMBER" in reason or "RECORD_LAYER_FAILURE" in reason:
+        return _error(
+            f"{where} does not speak TLS: with security.protocol=PLAINTEXT or SASL_PLAINTEXT its "
+            "listener can be used"
+        )
+    has_certificate = settings.keystore_location or settings.keystore_chain
+    if any(each in reason for each in _OURS_REFUSED):
+        return _error(
+            f"{where} does not trust the certificate of this client ({_plain(reason)}): it must "
+            "be signed by an authority that the broker trusts"
+            if has_certificate
+            else f"{where} wants a certificate of this client ({_plain(reason)}): set "
+            "ssl.keystore.location to a PEM file with a key and its certificate"
+        )
+    if any(each in reason for each in _NOTHING_COMMON):
+        message = (
+            f"{where} and this client find no common way to encrypt ({_plain(reason)}): look at "
+            f"ssl.enabled.protocols ({settings.min_version} to {settings.max_version} here) and "
+            "ssl.cipher.suites"
+        )
+        if not has_certificate:
+            message += "; if it wants a certificate of this client, set ssl.keystore.location"
+        return _error(message)
+    return None
+
+
+@lru_cache(maxsize=16)
+def _context(settings: TlsSettings, stamps: tuple[tuple[int, int], ...]) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = settings.checks_host
+    context.minimum_version = _VERSIONS[settings.min_version]
+    context.maximum_version = _VERSIONS[settings.max_version]
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    older = [openssl_name(each) for each in settings.cipher_suites if not is_of_tls_1_3(each)]
+    if older:
+        try:
+            context.set_ciphers(":".join(older))
+        except ssl.SSLError:
+            names = ", ".join(settings.cipher_suites)
+            raise _error(f"ssl.cipher.suites={names}: OpenSSL has none of them") from None
+    _load_trusted(context, settings)
+    _load_own(context, settings)
+    return context
+
+
+def _load_trusted(context: ssl.SSLContext, settings: TlsSettings) -> None:
+    if settings.truststore_certificates is not None:
+        try:
+            context.load_verify_locations(cadata=_rewrapped(settings.truststore_certificates))
+        except (ssl.SSLError, ValueError):
+            raise _error("ssl.truststore.certificates: there is no certificate in it") from None
+    elif settings.truststore_location is not None:
+        path = settings.truststore_location
+        _check_is_pem("truststore", path)
+        try:
+            context.load_verify_locations(cafile=path)
+        except ssl.SSLError:
+            raise _error(f"ssl.truststore.location={path}: there is no certificate in it") from None
+    else:
+        context.load_default_certs()
+
+
+def _load_own(context: ssl.SSLContext, settings: TlsSettings) -> None:
+    # Without a password OpenSSL would ask for it on the terminal.
+    password = settings.key_password or ""
+    if settings.keystore_location is not None:
+        path = settings.keystore_location
+        _check_is_pem("keystore", path)
+        try:
+            context.load_cert_chain(path, password=password)
+        except (ssl.SSLError, OSError) as error:
+            raise _unusable(f"ssl.keystore.location={path}", error) from None
+    elif settings.keystore_chain is not None and settings.keystore_key is not None:
+        # OpenSSL takes them from files only: one that is ours alone, and gone at once.
+        with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:
+            file.write(_rewrapped(settings.keystore_chain) + _rewrapped(settings.keystore_key))
+            file.flush()
+            try:
+                context.load_cert_chain(file.name, password=password)
+            except (ssl.SSLError, OSError) as error:
+                names = "ssl.keystore.certificate.chain and ssl.keystore.key"
+                raise _unusable(names, error) from None
+
+
+def _unusable(what: str, error: OSError) -> SecurityError:
+    reason = getattr(error, "reason", None) or ""
+    if reason == "KEY_VALUES_MISMATCH":
+        return _error(f"{what}: the key is not that of the certificate")
+    return _error(
+        f"{what}: a key in PEM and its certificate are expected; if the key is encrypted, "
+        "ssl.key.password must be that of the key"
+    )
+
+
+def _check_is_pem(store: str, path: str) -> None:
+    with open(path, "rb") as file:
+        content = file.read()
+    if b"-----BEGIN " not in content:
+        raise _error(f"ssl.{store}.location={path} is not PEM: {remedy(store, path)}")
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    """Another one when the file has changed."""
+    try:
+        # Opened as well: what may not be read is found out here, with its name.
+        with open(path, "rb") as file:
+            status = os.fstat(file.fileno())
+    except OSError as error:
+        raise _error(f"{path} cannot be read: {error.strerror}") from None
+    return status.st_mtime_ns, status.st_size
+
+
+def _rewrapped(text: str) -> str:
+    """PEM with lines as OpenSSL wants them; in a properties file it often is one long line."""
+    blocks = []
+    for name, body in _PEM_BLOCK.findall(text):
+        if ":" in body:  # Headers of an older format: they need the lines that they have.
+            return text
+        data = "".join(body.split())
+        b64decode(data, validate=True)
+        lines = [data[start : start + _PEM_LINE] for start in range(0, len(data), _PEM_LINE)]
+        blocks += [f"-----BEGIN {name}-----", *lines, f"-----END {name}-----", ""]
+    return "\n".join(blocks)
+
+
+def _distrust(error: ssl.SSLCertVerificationError, where: str) -> str:
+    said = error.verify_message
+    if error.verify_code in _OTHER_NAME:
+        return (
+            f"the certificate of {where} is for another name ({said}): use a name that is in it, "
+            "or set ssl.endpoint.identification.algorithm to nothing, which checks none"
+        )
+    return (
+        f"the certificate of {where} is not trusted ({said}): set ssl.truststore.location to a "
+        "PEM file with the certificate of its authority"
+    )
+
+
+def reason_of(error: Exception) -> str:
+    """Why a connection is lost, in few words."""
+    reason = getattr(error, "reason", None)
+    return _plain(reason) if reason else getattr(error, "strerror", None) or str(error)
+
+
+def _plain(reason: str) -> str:
+    """``SSLV3_ALERT_BAD_CERTIFICATE`` as words."""
+    return reason.rpartition("ALERT_")[2].replace("_", " ").lower()
+
+
+def _error(message: str) -> SecurityError:
+    # Kafka has no code for it either; what counts is that another try does not help.
+    return SecurityError(ErrorCode.UNKNOWN_SERVER_ERROR, message)

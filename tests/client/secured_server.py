@@ -1,0 +1,161 @@
+"""A server that knows how to let clients in, and little else: TLS, SASL, and Metadata of itself.
+
+What it was asked is kept by connection, so a test can tell a login that was renewed from a second
+connection.
+"""
+
+import socket
+import ssl
+import struct
+import threading
+from collections.abc import Callable, Generator
+from contextlib import suppress
+from pathlib import Path
+from typing import Self
+
+from moldau.errors import ErrorCode
+from moldau.protocol.header import RequestHeader, decode_request_header
+from moldau.protocol.message import Message
+from moldau.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
+from moldau.protocol.messages.metadata import MetadataResponse, MetadataResponseBroker
+from moldau.protocol.messages.sasl_authenticate import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+)
+from moldau.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from tests.client.scram_server import ScramServer
+
+METADATA, HANDSHAKE, API_VERSIONS, AUTHENTICATE = 3, 17, 18, 36
+# Versions whose answers have no tags.
+APIS = [ApiVersion(METADATA, 0, 5), ApiVersion(HANDSHAKE, 0, 1), ApiVersion(AUTHENTICATE, 0, 1)]
+USER, PASSWORD = "alice", "alice-secret"
+
+# The broker's side of a mechanism: given what the client says, it says what to answer, or None.
+Exchange = Generator[bytes | None, bytes, None]
+
+
+def plain() -> Exchange:
+    said = yield b""
+    yield b"" if said == f"\0{USER}\0{PASSWORD}".encode() else None
+
+
+def scram_sha_256(password: str = PASSWORD) -> Exchange:
+    server = ScramServer("sha256", password)
+    first = yield b""
+    final = yield server.first(first)
+    yield server.final(final)
+
+
+def server_context(store: Path, *, client_authority: Path | None = None) -> ssl.SSLContext:
+    """TLS with the key and certificate in ``store``."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(store)
+    if client_authority is not None:
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(client_authority)
+    return context
+
+
+class SecuredServer:
+    """Use as a context manager; ``port`` is where it listens."""
+
+    def __init__(
+        self,
+        *,
+        context: ssl.SSLContext | None = None,
+        mechanisms: dict[str, Callable[[], Exchange]] | None = None,
+        lifetime_ms: int = 0,
+    ) -> None:
+        self._context = context
+        self._mechanisms = mechanisms
+        self._lifetime_ms = lifetime_ms
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self._threads: list[threading.Thread] = []
+        self._open: list[socket.socket] = []
+        self.port: int = self._listening.getsockname()[1]
+        # The API keys of each connection, in their order.
+        self.asked: list[list[int]] = []
+
+    def __enter__(self) -> Self:
+        self._start(self._accept)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # Closing alone does not wake who waits in accept or read.
+        for each in [self._listening, *self._open]:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+        for thread in self._threads:
+            thread.join(10)
+
+    def _start(self, target: Callable[..., None], *arguments: object) -> None:
+        thread = threading.Thread(target=target, args=arguments, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = self._listening.accept()
+                self._open.append(connection)
+                keys: list[int] = []
+                self.asked.append(keys)
+                self._start(self._serve, connection, keys)
+
+    def _serve(self, connection: socket.socket, keys: list[int]) -> None:
+        # A client that hangs up, or a handshake that fails, is the client's story.
+        with suppress(OSError), connection:
+            if self._context is not None:
+                connection = self._context.wrap_socket(connection, server_side=True)
+                self._open.append(connection)
+            with connection, connection.makefile("rb") as reader:
+                self._answer_all(connection, reader.read, keys)
+
+    def _answer_all(
+        self, connection: socket.socket, read: Callable[[int], bytes], keys: list[int]
+    ) -> None:
+        exchange: Exchange | None = None
+        is_in = self._mechanisms is None
+        while len(prefix := read(4)) == 4:
+            frame = read(struct.unpack(">i", prefix)[0])
+            header, position = decode_request_header(frame)
+            version = header.api_version
+            keys.append(header.api_key)
+            answer: Message
+            if header.api_key == API_VERSIONS:
+                answer = ApiVersionsResponse(api_keys=[ApiVersion(API_VERSIONS, 0, 4), *APIS])
+            elif header.api_key == HANDSHAKE:
+                wanted, _ = SaslHandshakeRequest.decode(frame, position, version)
+                answer, exchange = self._shake(wanted.mechanism)
+            elif header.api_key == AUTHENTICATE and exchange is not None:
+                said, _ = SaslAuthenticateRequest.decode(frame, position, version)
+                answer = self._authenticate(exchange, bytes(said.auth_bytes))
+                is_in = is_in or answer.error_code == ErrorCode.NONE
+            elif header.api_key == METADATA and is_in:
+                broker = MetadataResponseBroker(1, "127.0.0.1", self.port)
+                answer = MetadataResponse(brokers=[broker], controller_id=1)
+            else:
+                return
+            connection.sendall(_framed(header, answer))
+
+    def _shake(self, mechanism: str) -> tuple[SaslHandshakeResponse, Exchange | None]:
+        offered = self._mechanisms or {}
+        if mechanism not in offered:
+            code = ErrorCode.UNSUPPORTED_SASL_MECHANISM if offered else ErrorCode.ILLEGAL_SASL_STATE
+            return SaslHandshakeResponse(code, list(offered)), None
+        exchange = offered[mechanism]()
+        next(exchange)
+        return SaslHandshakeResponse(0, list(offered)), exchange
+
+    def _authenticate(self, exchange: Exchange, said: bytes) -> SaslAuthenticateResponse:
+        answer = exchange.send(said)
+        if answer is None:
+            failed = ErrorCode.SASL_AUTHENTICATION_FAILED
+            return SaslAuthenticateResponse(failed, "Invalid username or password")
+        return SaslAuthenticateResponse(auth_bytes=answer, session_lifetime_ms=self._lifetime_ms)
+
+
+def _framed(header: RequestHeader, answer: Message) -> bytes:
+    body = struct.pack(">i", header.correlation_id) + answer.encode(header.api_version)
+    return struct.pack(">i", len(body)) + body
