@@ -26,6 +26,7 @@ from tests.compat.clients.programs import (
     require_apache_kafka,
 )
 from tests.compat.java_tools import JavaTools
+from tests.compat.secured_kafka import SecuredKafka, running_kafka
 
 HERE = Path(__file__).resolve().parent
 JOIN_GROUP = 11
@@ -152,6 +153,17 @@ def apache_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
         pytest.skip(str(reason))
     with ApacheKafkaBroker(tmp_path_factory.mktemp("apache-kafka") / "data") as broker:
         yield broker
+
+
+@pytest.fixture(scope="session")
+def secured_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredKafka]:
+    """A running Apache Kafka with a listener for each security protocol."""
+    try:
+        require_apache_kafka()
+    except UnavailableError as reason:
+        pytest.skip(str(reason))
+    with running_kafka(tmp_path_factory.mktemp("secured-kafka")) as secured:
+        yield secured
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """A driver to be killed: copies a topic exactly once, and starts the query again when it fails.
 
 Says on standard output what happens: ``batch 7`` when that is done, ``failed: ...`` when the
-query ended. Runs until it is killed.
+query ended. Runs until it is killed. Behind the arguments may come settings of Spark.
 """
 
 import sys
@@ -9,8 +9,11 @@ import sys
 from moldau.spark import exactly_once, one_line, session
 
 
-def main(bootstrap: str, source: str, target: str, checkpoint: str, master: str) -> None:
-    spark = session("exactly-once", master=master)
+def main(
+    bootstrap: str, source: str, target: str, checkpoint: str, master: str, *settings: str
+) -> None:
+    config = dict(setting.split("=", 1) for setting in settings)
+    spark = session("exactly-once", master=master, config=config)
     rows = (
         spark.readStream.format("moldau")
         .option("kafka.bootstrap.servers", bootstrap)

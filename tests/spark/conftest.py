@@ -29,7 +29,9 @@ NewTopic = Callable[..., str]
 def pipeline_broker(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[RunningBroker]":
     from tests.running import RunningBroker
 
-    with RunningBroker(tmp_path_factory.mktemp("pipeline") / "data") as running:
+    # Nobody else will join a group: no need to wait for them.
+    settings = {"group.initial.rebalance.delay.ms": "0"}
+    with RunningBroker(tmp_path_factory.mktemp("pipeline") / "data", settings) as running:
         yield running
 
 

@@ -1,5 +1,7 @@
 """``format("moldau")`` in a real Spark session, on a real broker."""
 
+import socket
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -125,3 +127,32 @@ def test_data_that_is_lost_under_the_checkpoint_stops_the_query_with_one_line(
         run_stream(spark, bootstrap, tmp_path, subscribe=topic)
     said = f"{topic}-0 has no offset 6: it begins at 9 and ends at 12; {topic}-0 from 6 to 12"
     assert str(failed.value).startswith(said)
+
+
+def test_a_database_that_a_users_function_cannot_reach_costs_no_rows(
+    spark: "SparkSession", bootstrap: str, new_topic: NewTopic, tmp_path: Path
+) -> None:
+    topic = new_topic(3)
+    stream = spark.readStream.format("moldau").option("kafka.bootstrap.servers", bootstrap)
+    rows = stream.options(subscribe=topic, startingOffsets="earliest", columns="value").load()
+    stored: list[bytes] = []
+
+    # Bound but not listening: nobody else gets the port, and whoever connects is refused.
+    with closing(socket.socket()) as database:
+        database.bind(("127.0.0.1", 0))
+
+        def store(frame: "DataFrame", _: int) -> None:
+            with socket.create_connection(database.getsockname(), timeout=30):
+                stored.extend(row.value for row in frame.collect())
+
+        def run() -> None:
+            query = rows.writeStream.foreachBatch(store).trigger(availableNow=True)
+            with readable_errors():
+                query.option("checkpointLocation", str(tmp_path)).start().awaitTermination()
+
+        with pytest.raises(PipelineError) as failed:
+            run()
+        assert str(failed.value) == "ConnectionRefusedError: [Errno 111] Connection refused"
+        database.listen()
+        run()
+    assert sorted(stored) == [b"0:0", b"0:1", b"0:2"]

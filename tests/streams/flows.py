@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from moldau.streams.compiling import Compilation
 from moldau.streams.queries import Query, plan_queries
 from moldau.streams.rows import Rows
 from moldau.streams.serdes import LONG, STRING, Json, Serde
@@ -81,7 +82,8 @@ class Flow:
         for query in self.queries():
             assert query.sink.topic is not None
             checkpoint = self._checkpoints / query.name
-            records = run_query(self._spark, query, self._inputs, checkpoint)
+            compilation = Compilation(self._inputs, query.output_mode)
+            records = run_query(self._spark, query, compilation, checkpoint)
             written[query.sink.topic] = records
             self._inputs.put(query.sink.topic, records)
         return written

@@ -45,6 +45,25 @@ def test_an_unknown_delivery_is_refused() -> None:
         App("shop", delivery="twice")
 
 
+def test_security_settings_hold_for_all_that_an_app_does() -> None:
+    app = App(
+        "shop",
+        security={"security.protocol": "SSL", "ssl.truststore.location": "trusted.pem"},
+        source_options={"failOnDataLoss": "false"},
+        sink_options={"kafka.linger.ms": "5"},
+    )
+    secured = {"kafka.security.protocol": "SSL", "kafka.ssl.truststore.location": "trusted.pem"}
+    assert app.reading_options() == {**secured, "failOnDataLoss": "false"}
+    assert app.writing_options() == {**secured, "kafka.linger.ms": "5"}
+    with app.admin() as admin:
+        assert admin.cluster.security.protocol == "SSL"
+
+
+def test_wrong_security_settings_are_told_with_the_app() -> None:
+    with pytest.raises(PipelineError, match=r"security of shop: security.protocol=TLS: one of"):
+        App("shop", security={"security.protocol": "TLS"}).status()
+
+
 def test_an_app_that_writes_nothing_has_nothing_to_run() -> None:
     app = App("shop")
     app.stream("orders")

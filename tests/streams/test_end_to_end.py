@@ -176,29 +176,6 @@ def make_topic(bootstrap: str, topic: str, **values: bytes) -> None:
             producer.send(topic, value, key.encode())
 
 
-def test_a_poison_record_is_told_in_one_line_and_nothing_is_lost_to_it(
-    bootstrap: str, spark: "SparkSession", tmp_path: Path
-) -> None:
-    one, two = LONG.dumps(1), LONG.dumps(2)
-    make_topic(bootstrap, "numbers", before=one, poison=b"not eight bytes", after=two)
-
-    def copying(**how: str) -> App:
-        app = App("failing", bootstrap=bootstrap, checkpoint_dir=tmp_path)
-        app.stream("numbers", value=LONG, **how).to("copies", key=STRING, value=LONG)
-        return app
-
-    with pytest.raises(
-        PipelineError, match=r"query to-copies failed: numbers-0 has a poison record at offset 1"
-    ):
-        copying().run(once=True, report="none")
-    # From the same checkpoint, told what to do with it.
-    mended = copying(dead_letter="dead-numbers")
-    mended.run(once=True, report="none")
-    assert dict(mended.table("copies").items()) == {"before": 1, "after": 2}
-    dead = mended.table("dead-numbers", key=STRING, value=STRING)
-    assert dict(dead.items()) == {"poison": "not eight bytes"}
-
-
 class Alarm(Processor):
     """Rings at once, by the clock."""
 
@@ -224,21 +201,6 @@ def test_a_run_once_ends_though_timers_go_by_the_clock(
         producer.send("alarms", b"", b"c")
     app.run(once=True, report="none")
     assert app.table("rang").get("c") == "c rang"
-
-
-def test_an_error_of_the_users_own_function_is_one_line(
-    bootstrap: str, spark: "SparkSession", tmp_path: Path
-) -> None:
-    from pyspark.sql.functions import udf
-
-    make_topic(bootstrap, "texts", k=b"no number")
-    app = App("raising", bootstrap=bootstrap, checkpoint_dir=tmp_path)
-    app.stream("texts").map_values(udf(lambda value: int(value), "int")).to("parsed")
-    with pytest.raises(PipelineError) as raised:
-        app.run(once=True, report="none")
-    assert str(raised.value) == (
-        "query to-parsed failed: ValueError: invalid literal for int() with base 10: 'no number'"
-    )
 
 
 def test_exactly_once_needs_a_broker_that_has_transactions(bootstrap: str, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from moldau.streams import LONG, STRING, App, Json
+from moldau.streams import LONG, STRING, App, Json, tumbling
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,3 +59,20 @@ def test_a_stream_becomes_a_table_that_is_looked_up(spark: "SparkSession") -> No
     )
     assert sorted(written["posted"], key=str) == [("ann", "Prague"), ("bob", None)]
     assert written["lives"] == [("ann", "Brno"), ("ann", "Prague"), ("bob", "Brno"), ("bob", None)]
+
+
+def test_the_windows_of_a_table_are_grouped_each_as_a_row_of_its_own(spark: "SparkSession") -> None:
+    from pyspark.sql import functions as F
+
+    app = App("test")
+    clicks = app.stream("clicks").group_by_key()
+    counts = clicks.windowed_by(tumbling("10 seconds", grace="1 minute")).count()
+    counts.group_by(lambda window: F.unix_seconds(window.start)).fold(
+        0, lambda total, count: total + count, lambda total, count: total - count, "long"
+    ).to("totals", key=LONG, value=LONG)
+    seconds = [("home", 1), ("cart", 2), ("home", 11), ("home", 3), ("cart", 14), ("cart", 4)]
+    rows = [(page, "x", 1000 * second) for page, second in seconds]
+    written = app.test({"clicks": rows}, rows_per_batch=2)
+    # What a window had counted before is taken back when it has counted more.
+    assert dict(written["totals"]) == {0: 4, 10: 2}
+    assert max(total for _, total in written["totals"]) == 4

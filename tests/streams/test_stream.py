@@ -173,7 +173,6 @@ def test_rows_with_windows_are_refused_where_only_keys_count() -> None:
     refused = {
         "be looked up": lambda: orders.join(counts),
         "be joined": lambda: orders.join(counted, within="1 minute"),
-        "be grouped": lambda: counts.group_by(lambda value: value),
         "go through halfway": lambda: counted.through("halfway"),
     }
     for what, attempt in refused.items():

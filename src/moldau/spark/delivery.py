@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from moldau.spark.errors import PipelineError, pipeline_errors
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
 
@@ -38,8 +38,9 @@ def exactly_once(
     """
     # Only who uses Spark pays for importing it.
     from moldau.spark.checkpoint_note import CheckpointNote
+    from moldau.spark.mark_renewal import MarkRenewal
     from moldau.spark.sink import sink_options
-    from moldau.spark.transactional_sink import MarkRefresher, TransactionalWriter
+    from moldau.spark.transactional_sink import TransactionalWriter
 
     given = {**(options or {}), "kafka.bootstrap.servers": bootstrap}
     if topic is not None:
@@ -50,7 +51,7 @@ def exactly_once(
             "exactly once needs kafka.acks=all and kafka.enable.idempotence=true: leave them out"
         )
     spark = rows.sparkSession
-    _check_session(spark)
+    refuse_speculation(spark.sparkContext.getConf().get("spark.speculation", "false"))
     writer = TransactionalWriter(parsed, CheckpointNote(spark, checkpoint))
     with pipeline_errors():
         writer.check_cluster()
@@ -61,13 +62,14 @@ def exactly_once(
     if name is not None:
         stream = stream.queryName(name)
     query = stream.start()
-    MarkRefresher(writer, query).start()
+    MarkRenewal(writer, query).start()
     return query
 
 
-def _check_session(spark: "SparkSession") -> None:
-    if spark.sparkContext.getConf().get("spark.speculation", "false") == "true":
+def refuse_speculation(setting: str | None) -> None:
+    """Raises PipelineError if ``spark.speculation`` is set, in any way that Spark understands."""
+    if (setting or "").strip().lower() == "true":
         raise PipelineError(
-            "spark.speculation=true runs tasks twice, which a transaction cannot have: set it to "
-            "false for a session that writes exactly once"
+            f"spark.speculation={setting} runs tasks twice, which a transaction cannot have: set "
+            "it to false for a session that writes exactly once"
         )

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Final
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from moldau.client.cluster import Cluster
 from moldau.client.connection import ConnectionFailed
 from moldau.client.transactions import TransactionIdentity, Transactions, supports_transactions
 from moldau.errors import ApiError, ErrorCode
@@ -33,10 +32,7 @@ from moldau.spark.transactional_write import write_in_transaction
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.streaming.query import StreamingQuery
 
-# Often enough for any offsets.retention.minutes that somebody may have set.
-REFRESH_S: Final = 1800
 _QUERY_ID: Final = "sql.streaming.queryId"
 
 
@@ -44,12 +40,11 @@ class TransactionalWriter:
     """The driver's part: one transaction after the other, and what is written so far."""
 
     def __init__(self, options: SinkOptions, note: CheckpointNote) -> None:
+        """Made before the query starts: then the checkpoint says what a run before has left."""
         self._options = options
         self._note = note
-        client = options.client
-        self._cluster = Cluster(
-            client.bootstrap, client_id=client.client_id, timeout_s=client.timeout_s
-        )
+        self._unfinished = note.unfinished_batch()
+        self._cluster = options.client.cluster()
         self._transactions = Transactions(self._cluster)
         self._identity: TransactionIdentity | None = None
         self._marker: BatchMarker | None = None
@@ -87,13 +82,17 @@ class TransactionalWriter:
                 )
             self._take_over(query_id)
             has_begun = self._note.exists()
-            if next_step(batch_id, self._written, has_begun=has_begun) is Step.SKIP:
+            is_repeated = batch_id == self._unfinished
+            step = next_step(batch_id, self._written, has_begun=has_begun, is_repeated=is_repeated)
+            if step is Step.SKIP:
                 # State stores want to be asked, or the next batch would not find its state.
                 rows.write.format("noop").mode("overwrite").save()
                 return
-            if not has_begun:
-                # In this order: where the note is there must be a mark.
+            # In this order: where the note is there must be a mark, and the mark is there before
+            # the batch, so that it is known of a batch that fails that it was not written.
+            if self._written is None:
                 self._in_transaction(batch_id, None)
+            if not has_begun:
                 self._note.make()
             self._in_transaction(batch_id + 1, rows)
 
@@ -115,6 +114,17 @@ class TransactionalWriter:
                     self._has_failed = False
                 raise
 
+    def retention_minutes(self, query_id: str) -> int | None:
+        """For how long the coordinator keeps a mark that is not renewed; None if it is not known.
+
+        Who may write need not be allowed to look at the settings of brokers.
+        """
+        with self._lock:
+            try:
+                return self._marker_of(query_id).retention_minutes()
+            except (ApiError, ConnectionFailed):
+                return None
+
     def close(self) -> None:
         with self._lock:
             self._cluster.close()
@@ -122,12 +132,15 @@ class TransactionalWriter:
     def _take_over(self, query_id: str) -> None:
         if self._identity is not None:
             return
-        name = name_of(query_id)
         # In this order: when the mark is read, nobody can move it any more.
-        identity = self._begin(TransactionIdentity(name))
-        self._marker = BatchMarker(self._cluster, name, self._options.topic)
-        self._written = self._marker.read()
+        identity = self._begin(TransactionIdentity(name_of(query_id)))
+        self._written = self._marker_of(query_id).read()
         self._identity = identity
+
+    def _marker_of(self, query_id: str) -> BatchMarker:
+        if self._marker is None:
+            self._marker = BatchMarker(self._cluster, name_of(query_id), self._options.topic)
+        return self._marker
 
     def _begin(self, identity: TransactionIdentity) -> TransactionIdentity:
         timeout_ms = self._options.producing.transaction_timeout_ms
@@ -182,32 +195,3 @@ def _spark_errors() -> Iterator[None]:
         yield
     except (PySparkException, Py4JError) as error:
         raise PipelineError(one_line(error)) from error
-
-
-class MarkRefresher(threading.Thread):
-    """Renews the mark of a query when it starts and while it runs, for as long as it does."""
-
-    def __init__(
-        self, writer: TransactionalWriter, query: "StreamingQuery", every_s: int = REFRESH_S
-    ) -> None:
-        super().__init__(name="moldau-mark", daemon=True)
-        self._writer = writer
-        self._query = query
-        self._every_s = every_s
-
-    def run(self) -> None:
-        query_id = self._query.id
-        try:
-            while True:
-                try:
-                    self._writer.renew_mark(query_id)
-                except (ApiError, ConnectionFailed) as error:
-                    print(f"moldau: mark of {query_id} not renewed: {error}", file=sys.stderr)
-                # Returns early, and with True, when the query has ended.
-                if self._query.awaitTermination(self._every_s):
-                    return
-        except Exception:
-            # The query has failed, or Spark is gone; who waits for the query hears of it.
-            return
-        finally:
-            self._writer.close()

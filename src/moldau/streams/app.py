@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from moldau.client.admin import Admin
+from moldau.client.security import Security, parse_security
 from moldau.spark.errors import PipelineError, pipeline_errors
 from moldau.streams import resetting, status
 from moldau.streams.checkpoints import default_checkpoint_dir, local_path
@@ -50,6 +51,7 @@ class App:
         name: str,
         *,
         bootstrap: str = "localhost:9092",
+        security: Mapping[str, str] | None = None,
         checkpoint_dir: str | os.PathLike[str] | None = None,
         delivery: str = "at_least_once",
         source_options: Mapping[str, str] | None = None,
@@ -57,6 +59,8 @@ class App:
     ) -> None:
         """``checkpoint_dir`` holds a directory for each app; by default it is the user's.
 
+        ``security`` are Kafka's settings for a secured cluster: ``security.protocol``, ``ssl.*``
+        and ``sasl.*``; they hold for all that the app does.
         ``delivery`` is ``at_least_once``, or ``exactly_once`` where the brokers have transactions.
         ``source_options`` and ``sink_options`` are those of ``format("moldau")``.
 
@@ -70,6 +74,7 @@ class App:
             )
         self.name = name
         self.bootstrap = bootstrap
+        self.security = dict(security or {})
         self.checkpoint_dir = os.fspath(checkpoint_dir or default_checkpoint_dir(os.environ))
         self.delivery = Delivery.parse(delivery)
         self.source_options = dict(source_options or {})
@@ -188,12 +193,12 @@ class App:
 
     def status(self) -> status.AppStatus:
         """How far the queries are, by their checkpoints and the ends of their topics."""
-        with pipeline_errors(), Admin(self.bootstrap) as admin:
+        with pipeline_errors(), self.admin() as admin:
             return status.read_status(admin, self.name, self.local_folder(), self.queries())
 
     def plan_reset(self) -> resetting.ResetPlan:
         """What ``reset`` would delete."""
-        with pipeline_errors(), Admin(self.bootstrap) as admin:
+        with pipeline_errors(), self.admin() as admin:
             return resetting.plan_reset(admin, self.name, self.local_folder(), self.queries())
 
     def reset(self) -> None:
@@ -203,9 +208,25 @@ class App:
             PipelineError: the app runs.
         """
         folder = self.local_folder()
-        with pipeline_errors(), Admin(self.bootstrap) as admin:
+        with pipeline_errors(), self.admin() as admin:
             plan = resetting.plan_reset(admin, self.name, folder, self.queries())
             resetting.execute_reset(admin, self.name, folder, plan)
+
+    def admin(self) -> Admin:
+        """A client of the brokers, to be closed.
+
+        Raises:
+            PipelineError: the security settings are wrong.
+        """
+        return Admin(self.bootstrap, security=self._client_security())
+
+    def reading_options(self) -> dict[str, str]:
+        """Those of the source, with what it takes to reach the cluster."""
+        return {**self._connecting(), **self.source_options}
+
+    def writing_options(self) -> dict[str, str]:
+        """Those of the sink, with what it takes to reach the cluster."""
+        return {**self._connecting(), **self.sink_options}
 
     def local_folder(self) -> Path:
         """Where the checkpoints of this app are.
@@ -232,11 +253,26 @@ class App:
         assert node.topic is not None
         assert node.key_serde is not None
         assert node.value_serde is not None
-        return TableReader(self.bootstrap, node.topic, node.key_serde, node.value_serde)
+        return TableReader(
+            self.bootstrap,
+            node.topic,
+            node.key_serde,
+            node.value_serde,
+            security=self._client_security(),
+        )
 
     def _inputs(self) -> TopicInputs:
         """Where the DataFrames of single streams read from."""
         from moldau.spark import session
 
         spark = session(self.name)
-        return TopicInputs(spark, self.bootstrap, options=self.source_options)
+        return TopicInputs(spark, self.bootstrap, options=self.reading_options())
+
+    def _client_security(self) -> Security:
+        try:
+            return parse_security(self.security)
+        except ValueError as error:
+            raise PipelineError(f"security of {self.name}: {error}") from None
+
+    def _connecting(self) -> dict[str, str]:
+        return {f"kafka.{name}": value for name, value in self.security.items()}

@@ -92,7 +92,12 @@ def compile_query(query: "Query", inputs: Inputs) -> "DataFrame":
 
     The columns are key and value (binary), timestamp, and headers where there are any.
     """
-    frame = Compilation(inputs, query.output_mode).frame(query.sink)
+    return compile_in(Compilation(inputs, query.output_mode), query)
+
+
+def compile_in(compilation: Compilation, query: "Query") -> "DataFrame":
+    """The same, for who asks the compilation for other nodes of the query as well."""
+    frame = compilation.frame(query.sink)
     if any(node.kind is NodeKind.STATEFUL for node in query.nodes):
         use_rocksdb(frame.sparkSession)
     return frame

@@ -34,8 +34,9 @@ def call(function: Function, rows: "DataFrame") -> Any:
     """What ``function`` makes of the columns of ``rows``.
 
     Raises:
-        PipelineError: it asks for other arguments than there are.
+        PipelineError: it asks for other arguments than there are, or cannot take Columns.
     """
+    from pyspark.errors import PySparkException
     from pyspark.sql import functions as F
 
     wanted = _columns(function)
@@ -45,7 +46,17 @@ def call(function: Function, rows: "DataFrame") -> Any:
             f"{describe(function)} asks for {missing[0]}, which these rows do not have: they have "
             f"{', '.join(rows.columns)}"
         )
-    return function(*(F.col(name) for name in wanted))
+    columns = [F.col(name) for name in wanted]
+    try:
+        return function(*columns)
+    except (PipelineError, PySparkException):
+        raise
+    except Exception as error:
+        # Most often it was written for plain values.
+        raise PipelineError(
+            f"{describe(function)} failed: {type(error).__name__}: {error}. It is called once, "
+            "with Spark's Columns; pyspark.sql.functions.udf makes it one for plain values"
+        ) from error
 
 
 def _columns(function: Function) -> list[str]:

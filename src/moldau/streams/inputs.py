@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 class TopicInputs:
-    """Reads from a cluster. ``options`` are those of the source, such as ``failOnDataLoss``."""
+    """Reads from a cluster. ``options`` are those of the source, such as ``failOnDataLoss``.
+
+    Those that begin with ``kafka.`` say how to reach the cluster, and hold for tables as well.
+    """
 
     def __init__(
         self,
@@ -31,7 +34,7 @@ class TopicInputs:
         reader = self._spark.readStream.format("moldau").option("startingOffsets", "earliest")
         if self._group is not None:
             reader = reader.option("groupId", self._group)
-        return reader.options(**self._common(node), **self._options).load()
+        return reader.options(**{**self._common(node), **self._options}).load()
 
     def table(self, node: Node) -> "DataFrame":
         """All of the topic as it is when a batch is planned."""
@@ -40,7 +43,11 @@ class TopicInputs:
     def _common(self, node: Node) -> dict[str, str]:
         if node.topic is None:
             raise PipelineError(f"{node.name} reads no topic")
+        connecting = {
+            name: value for name, value in self._options.items() if name.startswith("kafka.")
+        }
         return {
+            **connecting,
             "kafka.bootstrap.servers": self._bootstrap,
             "subscribe": node.topic,
             "includeHeaders": "true",

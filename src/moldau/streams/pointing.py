@@ -18,7 +18,7 @@ from moldau.streams.rows import Rows
 from moldau.streams.topology import UPDATE, Node, NodeKind
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 
 def pointing(
@@ -31,11 +31,13 @@ def pointing(
 
         from moldau.streams.table_processors import PointFromRow
 
-        types = {field.name: field.dataType for field in rows.schema.fields}
         foreign = F.when(F.col("value").isNotNull(), column(call(on, rows)))
         pointed = with_offset(rows).withColumn("foreign", foreign).where(F.col("key").isNotNull())
+        if table.windows is not None:
+            pointed = pointed.withColumn("key", _key_of_window()).drop("window")
+        types = {field.name: field.dataType for field in pointed.schema.fields}
         returns = struct_type(
-            key=pointed.schema["foreign"].dataType,
+            key=types["foreign"],
             value=struct_type(row_key=types["key"], row=types["value"], moved="boolean"),
             timestamp="timestamp",
         )
@@ -51,3 +53,11 @@ def pointing(
         build=build,
         modes=(UPDATE,),
     )
+
+
+def _key_of_window() -> "Column":
+    """Each window of a key is a row of its own; as text, for its key only has to be another."""
+    from pyspark.sql import functions as F
+
+    start, end = (F.unix_micros(f"window.{name}").alias(name) for name in ("start", "end"))
+    return F.to_json(F.struct("key", start, end))

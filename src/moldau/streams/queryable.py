@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from moldau.client.consumer import Consumer
 from moldau.client.offsets import EARLIEST, LATEST
+from moldau.client.security import PLAINTEXT, Security
 from moldau.errors import ApiError, ErrorCode
 from moldau.spark.errors import PipelineError, pipeline_errors
 from moldau.streams.serdes import Serde
@@ -84,10 +85,18 @@ class TableReader:
     """Keeps its position, so use one for many questions; safe to use from several threads."""
 
     def __init__(
-        self, bootstrap: str, topic: str, key: Serde, value: Serde, *, timeout_s: float = 30.0
+        self,
+        bootstrap: str,
+        topic: str,
+        key: Serde,
+        value: Serde,
+        *,
+        timeout_s: float = 30.0,
+        security: Security = PLAINTEXT,
     ) -> None:
         self.topic = topic
         self._bootstrap = bootstrap
+        self._security = security
         self._key = key
         self._value = value
         self._timeout_s = timeout_s
@@ -150,6 +159,7 @@ class TableReader:
             read_committed=True,
             auto_offset_reset="earliest",
             timeout_s=self._timeout_s,
+            security=self._security,
         )
         partitions = consumer.partitions_of(self.topic)
         consumer.assign(consumer.offsets_at(dict.fromkeys(partitions, EARLIEST)))

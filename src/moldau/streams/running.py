@@ -11,11 +11,10 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from moldau.client.admin import Admin
 from moldau.clock import SystemClock
 from moldau.spark import readable_errors, session
 from moldau.spark.errors import pipeline_errors
-from moldau.spark.session import require_spark
+from moldau.spark.session import HIDE_TRACES, require_spark
 from moldau.streams.checkpoints import local_path
 from moldau.streams.compiling import compile_query
 from moldau.streams.delivery import Target
@@ -72,7 +71,7 @@ def run_app(app: "App", options: RunOptions, on_progress: OnProgress | None) -> 
     with ExitStack() as stack:
         if local_path(app.checkpoint_dir) is not None:
             stack.enter_context(running_alone(app.local_folder(), app.name))
-        with pipeline_errors(), Admin(app.bootstrap) as admin:
+        with pipeline_errors(), app.admin() as admin:
             app.delivery.require_support(admin)
             create_topics(admin, queries)
         stack.enter_context(readable_errors(debug=options.debug))
@@ -102,6 +101,12 @@ def _session(app: "App", options: RunOptions, stack: ExitStack) -> "SparkSession
         )
     if not had_one:
         stack.callback(spark.stop)
+    elif options.debug:
+        # One that was made for users hides what went on in Python's workers.
+        before = spark.conf.get(HIDE_TRACES)
+        assert before is not None, "Spark has a default for it"
+        stack.callback(spark.conf.set, HIDE_TRACES, before)
+        spark.conf.set(HIDE_TRACES, "false")
     return spark
 
 
@@ -165,8 +170,8 @@ def _start(
     app: "App", spark: "SparkSession", query: Query, options: RunOptions
 ) -> "StreamingQuery":
     group = group_of(app.name, query)
-    inputs = TopicInputs(spark, app.bootstrap, group=group, options=app.source_options)
-    return Target(app.bootstrap, app.delivery, app.sink_options).start(
+    inputs = TopicInputs(spark, app.bootstrap, group=group, options=app.reading_options())
+    return Target(app.bootstrap, app.delivery, app.writing_options()).start(
         compile_query(query, inputs),
         name=group,
         topic=topic_of(query),

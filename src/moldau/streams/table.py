@@ -94,11 +94,14 @@ class Table(Rows):
         return Stream(self.topology, node, self.windows)
 
     def group_by(self, function: Function, *, name: str | None = None) -> "GroupedTable":
-        """The rows by other keys: ``lambda value: value.city``; null is in no group."""
+        """The rows by other keys: ``lambda value: value.city``; null is in no group.
+
+        Of a windowed table each window of a key is a row of its own, and stays one when the window
+        is over: ``lambda window: window.start`` brings the keys of a window together.
+        """
         from moldau.streams.grouped_table import GroupedTable
         from moldau.streams.pointing import pointing
 
-        self.refuse_windows("be grouped")
         detail = "in which group each row is, and was before"
         return GroupedTable(self.topology, pointing(self, function, "group_by", detail, name=name))
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from moldau.spark.errors import PipelineError
-from moldau.streams.compiling import Compilation, compile_query
+from moldau.streams.compiling import Compilation, compile_in
 from moldau.streams.queries import Query
 from moldau.streams.queryable import written_serdes
 from moldau.streams.serdes import STRING, Serde, default_serde
@@ -75,10 +75,12 @@ def run_test(
         for query in upstream_first(queries):
             for topic in source_topics(query):
                 inputs.put(topic, *_batches(topics.get(topic, []), rows_per_batch))
-            records = run_query(spark, query, inputs, Path(folder) / "checkpoints" / query.name)
+            compilation = Compilation(inputs, query.output_mode)
+            checkpoint = Path(folder) / "checkpoints" / query.name
+            records = run_query(spark, query, compilation, checkpoint)
             topics.setdefault(topic_of(query), []).extend(records)
             if not query.is_cut:
-                key, value = _sink_serdes(query, inputs)
+                key, value = _sink_serdes(query, compilation)
                 written.setdefault(topic_of(query), []).extend(
                     (_loaded(key, each.key), _loaded(value, each.value)) for each in records
                 )
@@ -153,12 +155,12 @@ def _batches(records: Sequence[Record], size: int | None) -> list[Sequence[Recor
 
 
 def run_query(
-    spark: "SparkSession", query: Query, inputs: FileInputs, checkpoint: Path
+    spark: "SparkSession", query: Query, compilation: Compilation, checkpoint: Path
 ) -> list[Record]:
     """Let the query do all there is, and give what it wrote."""
     # The memory sink makes a table of this name.
     name = f"moldau_test_{os.getpid()}_{id(query)}"
-    frame = compile_query(query, inputs)
+    frame = compile_in(compilation, query)
     running = (
         frame.writeStream.format("memory")
         .queryName(name)
@@ -216,13 +218,13 @@ def _reader_of(topic: str, queries: Sequence[Query]) -> Node:
     raise PipelineError(f"the app does not read topic {topic}: it reads {', '.join(known)}")
 
 
-def _sink_serdes(query: Query, inputs: FileInputs) -> tuple[Serde, Serde]:
+def _sink_serdes(query: Query, compilation: Compilation) -> tuple[Serde, Serde]:
     """Those that the query writes with: named, or following from the types of its rows."""
     sink = query.sink
     known = written_serdes(sink)
     if known is not None:
         return known
-    schema = Compilation(inputs, query.output_mode).frame(sink.parents[0]).schema
+    schema = compilation.frame(sink.parents[0]).schema
     key = sink.key_serde or default_serde(schema["key"].dataType)
     if isinstance(key, WindowedKey) and key.inner is None:
         key = WindowedKey(default_serde(schema["key"].dataType), is_session=key.is_session)

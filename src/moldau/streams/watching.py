@@ -5,6 +5,7 @@ stand still without anybody noticing. A stop waits for the batches under way, so
 after it has nothing to do twice.
 """
 
+import re
 import signal
 import threading
 import time
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 OnProgress = Callable[[Sequence[QueryProgress], float], None]
 
 _POLL_S: Final = 0.1
+# How Spark calls state that does not fit the operator that finds it.
+_OTHER_STATE: Final = re.compile(r"STATE_STORE_\w*SCHEMA_(?:NOT_COMPATIBLE|INCOMPATIBLE|EVOLUTION)")
 # How long a stop waits for a batch to end before it is cut off, to be done again later.
 _GRACE_S: Final = 10.0
 
@@ -86,7 +89,17 @@ class Watch:
             return False
         if self._debug:
             raise failure
-        raise PipelineError(f"query {name} failed: {one_line(failure)}")
+        raise PipelineError(f"query {name} failed: {one_line(failure)}{remedy(str(failure))}")
+
+
+def remedy(failure: str) -> str:
+    """What to do about a failure that Spark describes without saying it."""
+    if _OTHER_STATE.search(failure) is None:
+        return ""
+    return (
+        " What it computes has changed since its checkpoint was written: moldau stream reset lets "
+        "the app begin anew, another name= in .to() this query alone"
+    )
 
 
 def is_idle(query: "StreamingQuery") -> bool:

@@ -1,0 +1,239 @@
+"""What could make exactly once untrue without anybody dying at random: each hazard by itself.
+
+Tasks and stages that Spark runs twice, speculation, and marks that the coordinator forgets.
+"""
+
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tools.brokers import ApacheKafkaBroker, Broker
+
+from moldau.client.admin import Admin
+from moldau.client.group_admin import GroupAdmin
+from moldau.ids import TopicPartition
+from moldau.spark import PipelineError, exactly_once, readable_errors
+from moldau.spark.batch_marker import name_of
+from tests.compat.exactly_once import (
+    PATIENCE_S,
+    Driver,
+    Feed,
+    committed,
+    copy,
+    forget,
+    last_batch,
+    query_id,
+    workers_of,
+)
+from tests.compat.sample import wait_until
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# A task that fails is tried up to four times, one task at a time.
+MASTER = "local[1,4]"
+RUN_AGAIN = "a task was run again while it wrote a transaction"
+SHORT_RETENTION = {
+    "offsets.retention.minutes": "1",
+    "offsets.retention.check.interval.ms": "1000",
+}
+
+
+@pytest.fixture(scope="module")
+def local_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where Spark keeps what tasks hand to each other."""
+    return tmp_path_factory.mktemp("spark")
+
+
+@pytest.fixture(scope="module")
+def spark(local_dir: Path) -> "Iterator[SparkSession]":
+    pytest.importorskip("pyspark", reason="PySpark is not installed (pip install 'moldau[spark]')")
+    from moldau.spark import session
+
+    try:
+        running = session("hazards", master=MASTER, config={"spark.local.dir": str(local_dir)})
+    except PipelineError as reason:
+        pytest.skip(str(reason))
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def topics(apache_kafka: Broker, topic: str) -> tuple[str, str]:
+    """A topic to read and one to write, of two partitions and of one."""
+    names = (f"{topic}-in", f"{topic}-out")
+    with Admin(apache_kafka.bootstrap) as admin:
+        admin.create_topic(names[0], 2)
+        admin.create_topic(names[1], 1)
+    return names
+
+
+def run(
+    spark: "SparkSession",
+    bootstrap: str,
+    topics: tuple[str, str],
+    checkpoint: Path,
+    between: "Callable[[DataFrame], DataFrame]" = lambda rows: rows,
+    before_end: Callable[[], object] = lambda: None,
+) -> None:
+    """Copy what is there, in small pieces, by a task for each partition of the source."""
+    rows = (
+        spark.readStream.format("moldau")
+        .option("kafka.bootstrap.servers", bootstrap)
+        .options(subscribe=topics[0], startingOffsets="earliest", minPartitions=2)
+        .load()
+        .selectExpr("value as key", "value")
+    )
+    query = exactly_once(
+        between(rows),
+        checkpoint=str(checkpoint),
+        bootstrap=bootstrap,
+        topic=topics[1],
+        options={"kafka.batch.size": "300"},
+        trigger={"availableNow": True},
+    )
+    before_end()
+    with readable_errors():
+        query.awaitTermination()
+
+
+def end_of(bootstrap: str, topic: str) -> int:
+    """How far a topic of one partition is written, committed or not."""
+    with Admin(bootstrap) as admin:
+        return sum(
+            found.offset for found in admin.list_offsets({TopicPartition(topic, 0): -1}).values()
+        )
+
+
+def test_a_task_that_fails_after_it_has_written_fails_the_batch(
+    spark: "SparkSession", apache_kafka: Broker, topics: tuple[str, str], tmp_path: Path
+) -> None:
+    bootstrap = apache_kafka.bootstrap
+    feed = Feed(bootstrap, topics[0])
+    feed.add(60_000)
+
+    def kill_the_writer() -> None:
+        # Something is there, so the second stage is at it, and nothing else runs.
+        wait_until(lambda: end_of(bootstrap, topics[1]) > 0, limit_s=PATIENCE_S)
+        for worker in workers_of(os.getpid()):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
+
+    with pytest.raises(PipelineError, match=RUN_AGAIN):
+        run(spark, bootstrap, topics, tmp_path, before_end=kill_the_writer)
+    left = end_of(bootstrap, topics[1])
+    assert 1 < left < 60_000, "the task was to die half-way"
+    run(spark, bootstrap, topics, tmp_path)
+    found = committed(bootstrap, topics[1], lambda count: count >= feed.count)
+    assert sorted(found) == list(range(feed.count))
+
+
+def test_a_stage_that_is_tried_again_fails_the_batch(
+    spark: "SparkSession",
+    apache_kafka: Broker,
+    topics: tuple[str, str],
+    local_dir: Path,
+    tmp_path: Path,
+) -> None:
+    bootstrap = apache_kafka.bootstrap
+    feed = Feed(bootstrap, topics[0])
+    feed.add(100)
+    has_lost = tmp_path / "lost"
+
+    def lose_what_the_first_task_left(batches: Iterator[Any]) -> Iterator[Any]:
+        from pyspark import TaskContext
+
+        yield from batches
+        context = TaskContext.get()
+        assert context is not None
+        if context.partitionId() == 1 and not has_lost.exists():
+            # As if the machine of the first task were gone: the second stage cannot fetch.
+            for path in local_dir.rglob("shuffle_*"):
+                path.unlink(missing_ok=True)
+                has_lost.touch()
+
+    def losing(rows: "DataFrame") -> "DataFrame":
+        return rows.mapInArrow(lose_what_the_first_task_left, rows.schema)
+
+    checkpoint = tmp_path / "checkpoint"
+    with pytest.raises(PipelineError, match=RUN_AGAIN):
+        run(spark, bootstrap, topics, checkpoint, losing)
+    assert has_lost.exists(), "there was something to lose"
+    run(spark, bootstrap, topics, checkpoint, losing)
+    found = committed(bootstrap, topics[1], lambda count: count >= feed.count)
+    assert sorted(found) == list(range(feed.count))
+
+
+def test_a_session_that_speculates_is_refused(
+    apache_kafka: Broker, topics: tuple[str, str], tmp_path: Path
+) -> None:
+    pytest.importorskip("pyspark", reason="PySpark is not installed (pip install 'moldau[spark]')")
+    arguments = (apache_kafka.bootstrap, *topics, str(tmp_path / "checkpoint"), "local[1]")
+    driver = Driver(tmp_path / "driver.log", *arguments, "spark.speculation=True")
+    try:
+        said = driver.await_failure()
+    finally:
+        driver.kill()
+    assert "spark.speculation=True runs tasks twice, which a transaction cannot have" in said
+
+
+@pytest.fixture
+def forgetful_kafka(apache_kafka: Broker, tmp_path: Path) -> Iterator[Broker]:
+    """Apache Kafka that forgets offsets as soon as it can be told to, after a minute."""
+    with ApacheKafkaBroker(tmp_path / "kafka", SHORT_RETENTION) as broker:
+        yield broker
+
+
+def test_a_mark_outlives_the_retention_while_its_query_runs_and_is_not_guessed_afterwards(
+    spark: "SparkSession", forgetful_kafka: Broker, tmp_path: Path
+) -> None:
+    bootstrap = forgetful_kafka.bootstrap
+    idle, stopped, killed = (tmp_path / name for name in ("idle", "stopped", "killed"))
+    with Admin(bootstrap) as admin:
+        admin.create_topic("numbers", 2)
+        for checkpoint in (idle, stopped, killed):
+            admin.create_topic(checkpoint.name, 1)
+
+        def has_mark(checkpoint: Path) -> bool:
+            return bool(GroupAdmin(admin.cluster).offsets(name_of(query_id(checkpoint))))
+
+        feed = Feed(bootstrap, "numbers")
+        feed.add(10)
+        rows = (
+            spark.readStream.format("moldau")
+            .option("kafka.bootstrap.servers", bootstrap)
+            .options(subscribe="numbers", startingOffsets="earliest")
+            .load()
+            .select("value")
+        )
+        # It reads what is there and then has nothing to do. Its mark is the oldest of all.
+        query = exactly_once(rows, checkpoint=str(idle), bootstrap=bootstrap, topic=idle.name)
+        try:
+            query.processAllAvailable()
+            assert has_mark(idle)
+            for checkpoint in (stopped, killed):
+                copy(spark, bootstrap, ("numbers", checkpoint.name), checkpoint)
+                assert has_mark(checkpoint)
+            forget(killed, "commits", last_batch(killed))
+            wait_until(lambda: not has_mark(stopped) and not has_mark(killed), limit_s=180)
+            assert has_mark(idle)
+        finally:
+            query.stop()
+
+        feed.add(10)
+        # The batch of the one that was stopped is new: it goes on, and is marked again.
+        copy(spark, bootstrap, ("numbers", stopped.name), stopped)
+        assert has_mark(stopped)
+        assert sorted(committed(bootstrap, stopped.name, lambda count: count >= 20)) == list(
+            range(20)
+        )
+        # That of the other may have been written before.
+        with pytest.raises(PipelineError, match=r"the mark of batch \d+ is gone"):
+            copy(spark, bootstrap, ("numbers", killed.name), killed)
+        assert sorted(committed(bootstrap, killed.name, lambda count: count >= 10)) == list(
+            range(10)
+        )
