@@ -86,6 +86,7 @@ COMPILED = (
     "moldau.record.validator",
     "moldau.storage.batch_scan",
     "moldau.storage.checked_bytes",
+    "moldau.storage.deleted_files",
     "moldau.storage.index_file",
     "moldau.storage.leader_append",
     "moldau.storage.leader_epochs",

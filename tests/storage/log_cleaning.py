@@ -15,6 +15,7 @@ from moldau.storage.batch_scan import iter_batches, iter_valid_batches
 from moldau.storage.cleaning_work import PassWork
 from moldau.storage.disk import Disk
 from moldau.storage.log_cleaner import LogCleaner
+from moldau.storage.log_context import Executor
 from moldau.storage.partition_log import PartitionLog
 from tests.storage.log_making import EPOCH, START_MS, data_of, new_log
 
@@ -123,9 +124,12 @@ def clean(log: PartitionLog, disk: Disk, clock: ManualClock, **settings: object)
 
 
 def compacted_log(
-    disk: Disk, clock: ManualClock | None = None, config: LogConfig = COMPACT
+    disk: Disk,
+    clock: ManualClock | None = None,
+    config: LogConfig = COMPACT,
+    executor: Executor | None = None,
 ) -> PartitionLog:
-    return new_log(disk, config, clock=clock or ManualClock(START_MS))
+    return new_log(disk, config, clock=clock or ManualClock(START_MS), executor=executor)
 
 
 def keyed_batch(

@@ -35,7 +35,8 @@ class Later:
         return None
 
     def run(self) -> None:
-        for work in self.waiting:
+        works, self.waiting = self.waiting, []
+        for work in works:
             work()
 
 
@@ -101,10 +102,11 @@ def reopened(
     clock: ManualClock | None = None,
     directory: str = DIRECTORY,
     was_cleaned: bool = False,
+    executor: Executor | None = None,
 ) -> PartitionLog:
     """The log that is on ``disk``, as the next start of the broker opens it."""
     return open_log(
-        context(disk, clock),
+        context(disk, clock, executor),
         directory,
         TOPIC_PARTITION,
         config or LogConfig(),

@@ -26,7 +26,6 @@ LOG = LogFacts(
     log_start_offset=0,
     log_end_offset=40,
     last_stable_offset=40,
-    recovery_point=30,
     segments=SEGMENTS,
 )
 
@@ -57,11 +56,6 @@ def test_a_clean_log_has_nothing_to_clean() -> None:
 def test_nothing_above_the_last_stable_offset_is_cleaned() -> None:
     dirty = find_dirty(LOG._replace(last_stable_offset=25), CONFIG, NOW_MS)
     assert dirty.first_uncleanable_offset == 20
-
-
-def test_nothing_is_cleaned_that_is_not_on_the_device() -> None:
-    dirty = find_dirty(LOG._replace(recovery_point=10), CONFIG, NOW_MS)
-    assert dirty.first_uncleanable_offset == 10
 
 
 def test_a_transaction_at_the_beginning_holds_up_everything() -> None:

@@ -1,16 +1,18 @@
 """Whatever happens to a compacted log, its readers end up with the same map.
 
-A history of keyed writes, tombstones, rolls, cleanings, clean restarts and crashes between
-any two operations of the disk runs beside a list of everything that was written. After
+A history of keyed writes, tombstones, rolls, cleanings, clean restarts, and deaths of the process
+and power cuts between any two operations of the disk runs beside a list of everything that was
+written. Segments may be flushed long after they were rolled, as by a busy broker. After
 every step a reader that begins at the start of the log must learn exactly what a dict would
 hold, and each record it meets must be one that was written, with its offset, timestamp and
-headers, in order, once.
+headers, in order, once. A power cut may take what was never flushed, and that leaves the list too.
 """
 
 import logging
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from enum import Enum, auto
 from typing import NamedTuple
 
 import pytest
@@ -28,7 +30,7 @@ from moldau.storage.checkpoint import (
     write_offsets,
 )
 from moldau.storage.partition_log import PartitionLog
-from moldau.storage.simulated_disk import PowerCut, SimulatedDisk, keep_everything
+from moldau.storage.simulated_disk import PowerCut, SimulatedDisk
 from tests.storage.log_cleaning import (
     COMPACT,
     Cleaner,
@@ -38,7 +40,7 @@ from tests.storage.log_cleaning import (
     records_of,
     roll,
 )
-from tests.storage.log_making import EPOCH, START_MS, TOPIC_PARTITION, reopened
+from tests.storage.log_making import EPOCH, START_MS, TOPIC_PARTITION, Later, reopened
 
 CONFIG = replace(COMPACT, segment_bytes=700, delete_retention_ms=500)
 CLEANER_CHECKPOINT = f"/data/{CLEANER_OFFSET_CHECKPOINT}"
@@ -72,8 +74,18 @@ class Clean(NamedTuple):
     is_power_cut: bool
 
 
+class Stop(Enum):
+    CLEAN = auto()
+    KILL = auto()
+    POWER_CUT = auto()
+
+
 class Restart(NamedTuple):
-    is_clean: bool
+    stop: Stop
+
+
+class Flush(NamedTuple):
+    """What was to be flushed in the background is."""
 
 
 class Wait(NamedTuple):
@@ -84,7 +96,7 @@ class Roll(NamedTuple):
     pass
 
 
-Step = Write | Clean | Restart | Wait | Roll
+Step = Write | Clean | Restart | Flush | Wait | Roll
 
 STEPS = st.lists(
     st.one_of(
@@ -100,7 +112,8 @@ STEPS = st.lists(
             st.none() | st.integers(0, 60),
             st.booleans(),
         ),
-        st.builds(Restart, st.booleans()),
+        st.builds(Restart, st.sampled_from(Stop)),
+        st.just(Flush()),
         st.builds(Wait, st.sampled_from([1, 400, 1000])),
         st.just(Roll()),
     ),
@@ -116,10 +129,10 @@ class History:
         self.disk = SimulatedDisk(seed, self.clock)
         self.disk.make_dirs("/data")
         self.disk.sync_dir("/")
-        self.log: PartitionLog = compacted_log(self.disk, self.clock, CONFIG)
+        self.flushes = Later()
+        self.log: PartitionLog = compacted_log(self.disk, self.clock, CONFIG, self.flushes)
         self.disk.sync_dir("/data")
         self.written: list[Record] = []
-        self.flushed = 0
         self.next_sequence = 0
         # Whether the last power cut that was asked for came before the end of its cleaning.
         self.was_cut = False
@@ -130,12 +143,13 @@ class History:
         elif isinstance(step, Clean):
             self.clean(step)
         elif isinstance(step, Restart):
-            self.restart(step.is_clean)
+            self.restart(step.stop)
+        elif isinstance(step, Flush):
+            self.flushes.run()
         elif isinstance(step, Wait):
             self.clock.advance(step.ms)
         else:
             roll(self.log)
-        self.flushed = self.log.recovery_point
         self.check()
 
     def write(self, step: Write) -> None:
@@ -171,36 +185,43 @@ class History:
         with suppress(PowerCut):
             cleaner.run()
         self.was_cut = self.disk.is_cut
-        if step.is_power_cut:
-            self.disk.crash(lose_names=True)
-        else:
-            self.disk.crash(keep_everything)
-        self.open(is_clean=False)
+        self.restart(Stop.POWER_CUT if step.is_power_cut else Stop.KILL)
 
     def checkpoint(self, log: PartitionLog) -> None:
         write_offsets(self.disk, CLEANER_CHECKPOINT, {TOPIC_PARTITION: log.cleaner_checkpoint})
         write_offsets(self.disk, RECOVERY_CHECKPOINT, {TOPIC_PARTITION: log.recovery_point})
 
-    def restart(self, is_clean: bool) -> None:
-        if is_clean:
-            self.log.flush()
-            self.log.close()
-        self.disk.crash(keep_everything)
-        self.open(is_clean)
+    def restart(self, stop: Stop) -> None:
+        kept_to = self.log.log_end_offset
+        if stop is Stop.POWER_CUT:
+            kept_to = self.log.recovery_point
+            self.disk.crash(lose_names=True)
+        else:
+            if stop is Stop.CLEAN:
+                self.log.flush()
+                self.log.close()
+            self.disk.kill()
+        self.open(kept_to, is_clean=stop is Stop.CLEAN)
 
-    def open(self, is_clean: bool) -> None:
+    def open(self, kept_to: int, *, is_clean: bool) -> None:
+        """Nothing below ``kept_to`` may be missing, but for what a cleaning took."""
+        self.flushes = Later()
         self.log = reopened(
             self.disk,
             CONFIG,
             clean=is_clean,
             clock=self.clock,
+            executor=self.flushes,
             recovery_point=offset_in(self.disk, RECOVERY_CHECKPOINT, 0),
         )
         self.log.cleaner_checkpoint = offset_in(self.disk, CLEANER_CHECKPOINT, -1)
-        assert self.log.log_end_offset >= self.flushed
+        assert self.log.log_end_offset >= kept_to
         self.log.update_high_watermark(self.log.log_end_offset)
-        # What had not reached the device is gone, and its producers know that.
-        self.written = [each for each in self.written if each.offset < self.log.log_end_offset]
+        # What had not reached the device may be gone, and nobody had cleaned it.
+        found = {record.offset for record in records_of(self.log)}
+        self.written = [
+            each for each in self.written if each.offset < kept_to or each.offset in found
+        ]
         entry = self.log.producers.entry(PRODUCER_ID)
         self.next_sequence = entry.next_sequence if entry is not None else 0
 
@@ -234,7 +255,7 @@ def test_any_history_leaves_the_map_a_dict_would_hold(steps: list[Step], seed: i
         history.do(step)
     history.do(Roll())
     history.do(Clean(1 << 16, None, False))
-    history.do(Restart(is_clean=False))
+    history.do(Restart(Stop.KILL))
 
 
 def busy_history(seed: int) -> History:
@@ -262,6 +283,6 @@ def test_a_cleaning_can_be_interrupted_between_any_two_operations(is_power_cut: 
             break
         # What is found afterwards can be cleaned, and restarted, as if nothing had been.
         history.do(Clean(1 << 16, None, False))
-        history.do(Restart(is_clean=True))
+        history.do(Restart(Stop.CLEAN))
         operations += 1
     assert operations > 50

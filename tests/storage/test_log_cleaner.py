@@ -393,6 +393,20 @@ def test_a_swap_is_durable_before_its_checkpoint_is_written(clock: ManualClock, 
     assert offsets_of(reopened(disk, COMPACT, clock=clock)) == [16, 17, 18, 19]
 
 
+def test_after_a_kill_a_log_is_cleaned_without_waiting_for_a_flush(
+    disk: SimulatedDisk, clock: ManualClock
+) -> None:
+    fill(compacted_log(disk, clock))
+    disk.kill()
+    log = reopened(disk, COMPACT, clock=clock)
+    log.update_high_watermark(log.log_end_offset)
+    assert log.recovery_point == 0
+    clean(log, disk, clock)
+    assert offsets_of(log) == [16, 17, 18, 19]
+    # What was read is on the device now; the next start need not look at it again.
+    assert log.recovery_point == log.segments.active.base_offset
+
+
 def end_txn(log: PartitionLog, control_type: ControlType, producer_id: int) -> None:
     marker = end_txn_batch(control_type, 0, producer_id, 0, START_MS)
     log.append_as_leader(marker, EPOCH, START_MS, origin=AppendOrigin.COORDINATOR)

@@ -224,6 +224,27 @@ def test_a_full_disk_refuses_appends_until_there_is_room() -> None:
     assert failures == []
 
 
+def test_a_full_disk_is_told_to_the_operator_once_a_minute(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    disk, clock = SimulatedDisk(), ManualClock(START_MS)
+    log = new_log(disk, clock=clock)
+    disk.capacity = 0
+
+    def refused_appends() -> int:
+        caplog.clear()
+        for _ in range(3):
+            with pytest.raises(ApiError):
+                append(log, b"too much")
+        return len([text for text in caplog.messages if "No room on the disk of /data" in text])
+
+    assert refused_appends() == 1
+    clock.advance(59_999)
+    assert refused_appends() == 0
+    clock.advance(1)
+    assert refused_appends() == 1
+
+
 def test_a_roll_that_finds_no_room_leaves_the_log_as_it_was() -> None:
     for operation in ("open", "append", "truncate", "rename"):
         disk = SimulatedDisk()

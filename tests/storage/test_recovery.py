@@ -10,7 +10,7 @@ from moldau.config.topic import LogConfig
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import NO_UUID
 from moldau.record.header import iter_headers
-from moldau.storage.checkpoint import write_partition_metadata
+from moldau.storage.checkpoint import LEADER_EPOCH_CHECKPOINT, write_partition_metadata
 from moldau.storage.partition_log import PartitionLog
 from moldau.storage.simulated_disk import SimulatedDisk
 from tests.storage.log_making import (
@@ -26,6 +26,7 @@ from tests.storage.log_making import (
 )
 
 CONFIG = LogConfig(segment_bytes=500, index_interval_bytes=100)
+EPOCHS = f"{DIRECTORY}/{LEADER_EPOCH_CHECKPOINT}"
 
 
 def path(base_offset: int, suffix: str = ".log") -> str:
@@ -308,15 +309,43 @@ def test_a_finished_cleaning_takes_the_place_of_its_sources() -> None:
     assert [s.base_offset for s in again.segments][:2] == [0, third]
 
 
-def test_a_damaged_epoch_file_is_read_again_from_the_batches() -> None:
+@pytest.mark.parametrize("contents", [b"nonsense\n", None])
+@pytest.mark.parametrize("is_clean", [False, True])
+def test_epochs_whose_file_is_lost_are_read_again_from_the_batches(
+    contents: bytes | None, is_clean: bool
+) -> None:
+    disk = SimulatedDisk()
+    log = written(disk)
+    log.append_as_leader(batch(b"of the next leader"), EPOCH + 1, START_MS)
+    log.flush()
+    log.close()
+    epochs = log.leader_epochs.entries()
+    if contents is None:
+        disk.remove(EPOCHS)
+    else:
+        disk.write_atomically(EPOCHS, contents)
+    again = reopened(disk, CONFIG, clean=is_clean, recovery_point=13)
+    assert [tuple(entry) for entry in epochs] == [(EPOCH, 0), (EPOCH + 1, 12)]
+    assert again.leader_epochs.entries() == epochs
+    again.close()
+    assert reopened(disk, CONFIG, clean=True).leader_epochs.entries() == epochs
+
+
+@pytest.mark.parametrize("is_clean", [False, True])
+def test_nothing_that_was_flushed_is_cut_off_to_learn_the_epochs(
+    caplog: pytest.LogCaptureFixture, is_clean: bool
+) -> None:
     disk = SimulatedDisk()
     log = written(disk)
     log.flush()
     log.close()
-    disk.write_atomically(f"{DIRECTORY}/leader-epoch-checkpoint", b"nonsense\n")
-    again = reopened(disk, CONFIG, recovery_point=12)
+    disk.remove(EPOCHS)
+    second = log.segments[1]
+    disk.damage(second.log.path, 0, bytes(40))
+    again = reopened(disk, CONFIG, clean=is_clean, recovery_point=12)
+    assert (again.log_end_offset, again.size_bytes) == (12, log.size_bytes)
     assert again.end_offset_for_epoch(EPOCH) == (EPOCH, 12)
-    assert again.leader_epochs.entries()[0].start_offset == 0
+    assert f"are not known: corrupt batch in {second.log.path}" in caplog.text
 
 
 def test_the_topic_id_comes_from_the_partitions_metadata() -> None:

@@ -130,10 +130,8 @@ def test_the_directory_can_be_renamed(disk: SimulatedDisk, log: PartitionLog, st
     check_segments(log)
 
 
-def test_a_swap_that_failed_in_its_thread_goes_no_further(
-    disk: SimulatedDisk, log: PartitionLog
-) -> None:
-    sources = list(log.segments)[:2]
+def begun_swap(disk: SimulatedDisk, log: PartitionLog, sources: list[Segment]) -> SegmentSwap:
+    """An empty segment is about to take the place of ``sources``: the thread has its work."""
     cleaned = Segment(
         disk,
         log.directory,
@@ -145,9 +143,57 @@ def test_a_swap_that_failed_in_its_thread_goes_no_further(
     )
     swap = SegmentSwap(log, cleaned, sources)
     assert swap.go_on()
+    return swap
+
+
+def test_a_swap_that_failed_in_its_thread_goes_no_further(
+    disk: SimulatedDisk, log: PartitionLog
+) -> None:
+    sources = list(log.segments)[:2]
+    swap = begun_swap(disk, log, sources)
     disk.fail_next("rename", "*.cleaned", errno.EIO)
     with pytest.raises(ApiError, match="swapping segments"):
         swap.work()
     # The log still reads from the sources: their names are those of their files.
     assert not swap.go_on()
     assert list(log.segments)[:2] == sources
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_what_is_done_is_not_done_again(
+    disk: SimulatedDisk, log: PartitionLog, is_late: bool
+) -> None:
+    """The owner finishes a swap before it hears from the thread, which may be late or just done."""
+    first, second, *others = log.segments
+    swap = begun_swap(disk, log, [first, second])
+    if is_late:
+        swap.finish()
+        swap.work()
+    else:
+        swap.work()
+        swap.finish()
+    assert not swap.go_on()
+    assert list(log.segments)[1:] == others
+    names = disk.list_dir(log.directory)
+    assert f"{second.base_offset:020d}.log.deleted" in names
+    assert not [name for name in names if name.endswith((".cleaned", ".swap"))]
+
+
+def test_a_cleaned_segment_keeps_the_snapshot_of_producers_at_its_beginning(
+    disk: SimulatedDisk, log: PartitionLog
+) -> None:
+    second, third = list(log.segments)[1:3]
+    before = list(log.producers.snapshot_offsets())
+    assert {second.base_offset, third.base_offset} < set(before)
+    begun_swap(disk, log, [second, third]).finish()
+    before.remove(third.base_offset)
+    assert log.producers.snapshot_offsets() == before
+
+
+def test_nobody_reads_a_cleaned_segment_through_before_it_is_served(
+    disk: SimulatedDisk, log: PartitionLog
+) -> None:
+    begun(disk, log, MOST_STEPS)
+    cleaned = next(segment for segment in log.segments if segment.size)
+    disk.fail_next("pread", "*", errno.EIO)
+    assert cleaned.verify(0, cleaned.size) == cleaned.size

@@ -42,8 +42,20 @@ def test_a_crash_loses_what_was_not_synced() -> None:
 def test_a_killed_process_leaves_the_page_cache() -> None:
     disk, file = disk_with_file()
     file.append([b"-kept"])
-    disk.crash(keep_everything)
+    disk.kill()
     assert disk.read_bytes("/data/a") == b"durable-kept"
+    with pytest.raises(OSError, match="opened before the crash"):
+        file.append([b"-too late"])
+
+
+def test_what_a_killed_process_left_is_still_not_on_the_device() -> None:
+    disk, file = disk_with_file()
+    file.append([b"-kept"])
+    disk.open("/data/b", create=True)
+    disk.kill()
+    assert disk.unsynced() == {"/data/a": 5}
+    disk.crash(keep_nothing)
+    assert disk.read_bytes("/data/a") == b"durable"
 
 
 def test_a_write_can_be_torn_at_every_byte() -> None:

@@ -11,8 +11,9 @@ far as the pass could see; ``cleaner-offset-checkpoint`` remembers it.
 
 Rules this module keeps:
 
-* Nothing is cleaned that could still change its meaning: not the active segment, not what
-  is above the last stable offset, and not what is not yet on the device.
+* Nothing is cleaned that could still change its meaning: not the active segment, and not
+  what is above the last stable offset. Whether it is on the device is no question here, as
+  in Kafka: the pass sees to that (``cleaning_pass``).
 * ``min.compaction.lag.ms`` keeps young records; ``max.compaction.lag.ms`` makes old ones
   count, however small their share of the log is.
 * Whole segments are cleaned, so an offset that bounds the work is the base of a segment.
@@ -44,7 +45,6 @@ class LogFacts(NamedTuple):
     log_start_offset: int
     log_end_offset: int
     last_stable_offset: int
-    recovery_point: int
     segments: Sequence[SegmentFacts]
     # Where the last pass ended, UNKNOWN if there was none.
     checkpoint: int = UNKNOWN
@@ -97,7 +97,6 @@ def find_dirty(log: LogFacts, config: LogConfig, now_ms: int) -> DirtyLog:
 
     bound = min(
         log.last_stable_offset,
-        log.recovery_point,
         _first_too_young(log, first_dirty, config.min_compaction_lag_ms, now_ms),
     )
     first_uncleanable = _base_at_or_before(log.segments, bound)

@@ -7,6 +7,7 @@ change of it is made where nothing else can happen at the same time.
 
     owner     which segments, which transactions, which producers
     thread    read the dirty part, gather the last offset of every key   (the offset map)
+    thread    have all that was read on the device, if it is not
     owner     group the segments
     thread    write what is left of a group into one ``.cleaned`` segment ─┐ for
     owner     swap it in                                                   │ every
@@ -16,6 +17,9 @@ Rules this module keeps:
 
 * A log of which the map cannot hold all keys is cleaned as far as the map reaches: the
   rest stays dirty, and the next pass begins there.
+* A record goes when the one that supersedes it is on the device, and not before: segments may
+  be rolled, or found after a crash, long before they are flushed, and a power cut that took the
+  later record would leave none.
 * Batches are checked (CRC) before they are believed; damage ends the pass and is reported,
   it is never copied.
 * If the pass ends early, for whatever reason, no file of its own is left behind.
@@ -28,7 +32,7 @@ from typing import Any, NamedTuple, TypeAlias
 from moldau.storage.batch_cleaner import LastRecord
 from moldau.storage.cleaned_segment import open_cleaned, remove_cleaned
 from moldau.storage.cleaner_offsets import DirtyLog
-from moldau.storage.cleaning import Cleaning, CleaningAborted
+from moldau.storage.cleaning import Cleaning
 from moldau.storage.cleaning_work import (
     Cleaned,
     CleanerMemory,
@@ -107,6 +111,9 @@ class CleaningPass:
         work = self._work
         try:
             end_offset: int = yield lambda: work.fill(filling, self._cleaning)
+            if self._log.recovery_point < end_offset:
+                yield self._log.flush_elsewhere(end_offset)
+                self._cleaning.check()
             segments = [segment for segment in self._segments if segment.base_offset < end_offset]
             groups = self._groups(segments)
             rules = self._rules(segments[0].base_offset)
@@ -193,8 +200,6 @@ class CleaningPass:
         try:
             cleaned, segment = yield lambda: self._clean(order)
             self._cleaning.check()
-            if self._log.is_closed:
-                raise CleaningAborted
             is_swapped = True
             swap = SegmentSwap(self._log, segment, group)
             while self._cleaning.go_on_with(swap):

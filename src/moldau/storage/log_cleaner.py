@@ -313,7 +313,6 @@ def log_facts(log: PartitionLog) -> LogFacts:
         log.log_start_offset,
         log.log_end_offset,
         log.last_stable_offset,
-        log.recovery_point,
         [facts(segment) for segment in log.segments],
         log.cleaner_checkpoint,
     )

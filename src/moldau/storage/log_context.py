@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from moldau.clock import Clock
 from moldau.config.topic import LogConfig
 from moldau.storage.disk import Disk
-from moldau.storage.log_failure import FailureHandler
+from moldau.storage.log_failure import FailureHandler, NoRoom
 from moldau.storage.segment import Segment
 
 
@@ -20,7 +20,15 @@ class Executor(Protocol):
 class LogContext:
     """Everything from outside that a log needs."""
 
-    __slots__ = ("clock", "disk", "executor", "on_failure", "producer_expiration_ms", "rng")
+    __slots__ = (
+        "clock",
+        "disk",
+        "executor",
+        "no_room",
+        "on_failure",
+        "producer_expiration_ms",
+        "rng",
+    )
 
     def __init__(
         self,
@@ -37,6 +45,7 @@ class LogContext:
         self.rng = rng
         self.executor = executor
         self.on_failure = on_failure
+        self.no_room = NoRoom(clock)
         self.producer_expiration_ms = producer_expiration_ms
 
     def new_segment(self, directory: str, base_offset: int, config: LogConfig) -> Segment:

@@ -10,15 +10,21 @@ pages it could not write, and the next fsync would succeed without them.
 """
 
 import errno
+import logging
 from collections.abc import Callable
 from typing import Final
 
+from moldau.clock import Clock
 from moldau.errors import ApiError, ErrorCode
 
 # Directory, what was being done, and the error. May be called from another thread.
 FailureHandler = Callable[[str, str, OSError], None]
 
 _NO_ROOM: Final = frozenset((errno.ENOSPC, errno.EDQUOT))
+# Every append to a full disk would have something to say.
+_NO_ROOM_SAID_FOR_MS: Final = 60_000
+
+_log = logging.getLogger(__name__)
 
 
 def is_no_room(error: OSError) -> bool:
@@ -26,16 +32,40 @@ def is_no_room(error: OSError) -> bool:
     return error.errno in _NO_ROOM
 
 
+class NoRoom:
+    """Tells the operator of full disks, of each once a minute."""
+
+    __slots__ = ("_clock", "_said_until_ms")
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._said_until_ms: dict[str, int] = {}
+
+    def tell(self, log_dir: str, doing: str) -> None:
+        now_ms = self._clock.now_ms()
+        if now_ms >= self._said_until_ms.get(log_dir, 0):
+            self._said_until_ms[log_dir] = now_ms + _NO_ROOM_SAID_FOR_MS
+            _log.error(
+                "No room on the disk of %s while %s: clients get KAFKA_STORAGE_ERROR until there "
+                "is. Remedy: lower retention.ms or retention.bytes, or move replicas to another "
+                "directory",
+                log_dir,
+                doing,
+            )
+
+
 def storage_error(
     error: OSError,
     doing: str,
     log_dir: str,
     on_failure: FailureHandler | None,
+    no_room: NoRoom,
     *,
     in_fsync: bool = False,
 ) -> ApiError:
     """The error for the client; ``on_failure`` is told unless the disk is merely full."""
     if is_no_room(error) and not in_fsync:
+        no_room.tell(log_dir, doing)
         message = f"no room on the disk of {log_dir} while {doing}: free some and try again"
     else:
         message = f"{log_dir} failed while {doing}: {error}"

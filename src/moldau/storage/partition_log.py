@@ -17,7 +17,7 @@ Rules this module keeps:
   the log is as it was.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from moldau.config.topic import LogConfig
@@ -26,6 +26,7 @@ from moldau.ids import NO_UUID, TopicPartition
 from moldau.record.produced import ProducedBatch
 from moldau.storage.aborted_lookup import aborted_between, aborted_in
 from moldau.storage.checkpoint import LEADER_EPOCH_CHECKPOINT
+from moldau.storage.deleted_files import DeletedFiles, DeletedItem
 from moldau.storage.follower_append import append_replicated
 from moldau.storage.leader_append import append_produced
 from moldau.storage.leader_epochs import LeaderEpochCache
@@ -38,7 +39,7 @@ from moldau.storage.log_retention import delete_old_segments, roll_if_overdue
 from moldau.storage.log_truncation import start_anew, truncate
 from moldau.storage.producer_state import AppendOrigin, ProducerStateManager
 from moldau.storage.segment import Segment
-from moldau.storage.segment_list import DeletedFiles, DeletedItem, SegmentList
+from moldau.storage.segment_list import SegmentList
 from moldau.storage.time_search import (
     earliest_offset,
     latest_offset,
@@ -325,6 +326,11 @@ class PartitionLog:
         """Begin to flush the whole log in the executor; returns the executor's future."""
         return self._submit_flush(self._flush_job(self.log_end_offset, with_last=True))
 
+    def flush_elsewhere(self, up_to: int) -> Callable[[], None]:
+        """A ``flush`` for any thread to call; of a log that is cut before, it promises nothing."""
+        job = self._flush_job(up_to, with_last=False)
+        return lambda: self._run_flush(job)
+
     def _flush_job(self, end_offset: int, *, with_last: bool) -> FlushJob:
         try:
             return self._flusher.job(end_offset, None, with_last=with_last)
@@ -417,24 +423,12 @@ class PartitionLog:
     def discard(
         self, segments: list[Segment], keep_snapshot: int = -1, *, are_renamed: bool = False
     ) -> None:
-        """Rename the files of segments that are out of the list; they go after a while.
-
-        So do their snapshots of producers, but for the one at ``keep_snapshot``.
-        """
+        """Put the files of segments away that are out of the list (``deleted_files``)."""
         self._reader.forget_places()
-        if not segments:
-            return
-        snapshots = [
-            path
-            for segment in segments
-            if segment.base_offset != keep_snapshot
-            and (path := self.producers.mark_snapshot_deleted(segment.base_offset)) is not None
-        ]
-        if not are_renamed:
-            for segment in segments:
-                segment.mark_deleted()
-        due_ms = self._context.clock.now_ms() + self.config.file_delete_delay_ms
-        self._deleted.add(due_ms, segments, snapshots)
+        due_ms = self.now_ms() + self.config.file_delete_delay_ms
+        self._deleted.put_away(
+            segments, self.producers, due_ms, keep_snapshot=keep_snapshot, are_renamed=are_renamed
+        )
 
     def remove_deleted_files(self, now_ms: int) -> None:
         """Delete the files of discarded segments whose time has come; in the executor, if any.
@@ -531,7 +525,7 @@ class PartitionLog:
             self.producers.moved(directory)
             self.leader_epochs.moved(f"{directory}/{LEADER_EPOCH_CHECKPOINT}")
             self._flusher.moved(directory)
-            self._deleted.moved(directory)
+            self._deleted.moved()
 
     @property
     def log_dir(self) -> str:
@@ -548,6 +542,7 @@ class PartitionLog:
             f"{doing} {self.topic_partition}",
             self.log_dir,
             self._context.on_failure,
+            self._context.no_room,
             in_fsync=in_fsync,
         )
 

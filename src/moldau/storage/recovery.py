@@ -23,7 +23,7 @@ from typing import Final
 from moldau.config.topic import LogConfig
 from moldau.ids import NO_UUID, TopicPartition
 from moldau.record.header import BatchHeader
-from moldau.storage.batch_scan import CorruptSegment
+from moldau.storage.batch_scan import CorruptSegment, iter_batches
 from moldau.storage.checkpoint import (
     LEADER_EPOCH_CHECKPOINT,
     PARTITION_METADATA,
@@ -109,6 +109,7 @@ class _Loader:
         self.may_have_gaps = may_have_gaps
         self.now_ms = context.clock.now_ms()
         self.segments: list[Segment] = []
+        self.has_epochs = True
         self.names = dict.fromkeys(
             clear_leftovers(self.disk, directory, self._list_directory(), config, self.now_ms)
         )
@@ -167,14 +168,27 @@ class _Loader:
 
     def _read_leader_epochs(self) -> LeaderEpochCache:
         path = f"{self.directory}/{LEADER_EPOCH_CHECKPOINT}"
-        try:
-            is_new = LEADER_EPOCH_CHECKPOINT not in self.names
-            return LeaderEpochCache(self.disk, path, is_new=is_new)
-        except CorruptCheckpoint as error:
-            _log.warning("%s. Removing it: the epochs are read again from every batch", error)
-            self.disk.remove(path)
-            self.recovery_point = 0
-            return LeaderEpochCache(self.disk, path)
+        if LEADER_EPOCH_CHECKPOINT in self.names:
+            try:
+                return LeaderEpochCache(self.disk, path)
+            except CorruptCheckpoint as error:
+                _log.warning("%s. Removing it: the epochs are read again from every batch", error)
+                self.disk.remove(path)
+        self.has_epochs = False
+        return LeaderEpochCache(self.disk, path, is_new=True)
+
+    def _read_epochs(self, segments: list[Segment]) -> None:
+        """From the headers of their batches: nothing is cut for the sake of an epoch."""
+        for segment in segments:
+            try:
+                for _, header in iter_batches(segment.log, 0, segment.size):
+                    self._note_epoch(header)
+            except CorruptSegment as error:
+                _log.error("The leader epochs behind it are not known: %s", error)
+
+    def _note_epoch(self, header: BatchHeader) -> None:
+        if header.partition_leader_epoch > self.leader_epochs.latest_epoch:
+            self.leader_epochs.assign(header.partition_leader_epoch, header.base_offset)
 
     def _read_topic_id(self) -> bytes:
         """NO_UUID if nothing says; the metadata of the cluster will, and it is written anew."""
@@ -202,11 +216,12 @@ class _Loader:
                 continue
             segment = Segment(self.disk, self.directory, int(stem), self.config, self.now_ms)
             self.segments.append(segment)
-        first_unflushed = self._first_unflushed()
-        for number, segment in enumerate(self.segments):
-            # The others are recovered in any case.
-            if is_trusted or number < first_unflushed:
-                self._check_indexes(segment, number)
+        # The others are recovered in any case.
+        flushed = self.segments if is_trusted else self.segments[: self._first_unflushed()]
+        if not self.has_epochs:
+            self._read_epochs(flushed)
+        for number, segment in enumerate(flushed):
+            self._check_indexes(segment, number)
 
     def _check_indexes(self, segment: Segment, number: int) -> None:
         has_txn_index = f"{segment.base_offset:020d}{TXN_INDEX_SUFFIX}" in self.names
@@ -258,11 +273,9 @@ class _Loader:
             self.producers.truncate_and_reload(
                 self.log_start_offset, segment.base_offset, self.now_ms
             )
-        leader_epochs = self.leader_epochs
 
         def on_batch(header: BatchHeader, data: bytes, position: int) -> None:
-            if header.partition_leader_epoch > leader_epochs.latest_epoch:
-                leader_epochs.assign(header.partition_leader_epoch, header.base_offset)
+            self._note_epoch(header)
             replay_batch(self.producers, header, data, position, segment.txn_index)
 
         return recover_segment(segment, on_batch, flushed_to)

@@ -1,14 +1,12 @@
 """The segments of one partition, in order of their base offsets.
 
-There is always at least one; the last takes the appends and is called active. A
-segment that leaves the list keeps its files under the suffix ``.deleted`` for
-``file.delete.delay.ms``, as Kafka does, so that whoever finds them can still undo it.
+There is always at least one; the last takes the appends and is called active. What becomes of
+a segment that leaves the list is told in ``deleted_files``.
 """
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
-from moldau.storage.disk import Disk
 from moldau.storage.segment import Segment
 
 
@@ -98,47 +96,3 @@ class SegmentList:
         self._base_offsets = [segment.base_offset]
         self.active = segment
         return removed
-
-
-# When its time comes, the segments, and other files that go with them.
-DeletedItem = tuple[int, list[Segment], list[str]]
-
-
-class DeletedFiles:
-    """Files that wait, renamed, for the end of ``file.delete.delay.ms``."""
-
-    __slots__ = ("_disk", "_waiting")
-
-    def __init__(self, disk: Disk) -> None:
-        self._disk = disk
-        self._waiting: list[DeletedItem] | None = None
-
-    def __len__(self) -> int:
-        return len(self._waiting or ())
-
-    def add(self, due_ms: int, segments: list[Segment], paths: list[str]) -> None:
-        """Remove the segments' files, which are renamed, and ``paths`` when ``due_ms`` has come."""
-        if self._waiting is None:
-            self._waiting = []
-        self._waiting.append((due_ms, segments, paths))
-
-    def take_due(self, now_ms: int) -> list[DeletedItem]:
-        """What has waited long enough; the caller sees to its ``remove``."""
-        if not self._waiting:
-            return []
-        due = [item for item in self._waiting if item[0] <= now_ms]
-        self._waiting = [item for item in self._waiting if item[0] > now_ms] or None
-        return due
-
-    def remove(self, due: list[DeletedItem]) -> None:
-        """Delete it, in whichever thread."""
-        for _, segments, paths in due:
-            for segment in segments:
-                segment.remove_files()
-            for path in paths:
-                self._disk.remove(path, missing_ok=True)
-
-    def moved(self, directory: str) -> None:
-        """The directory was renamed; what waits goes with it and is removed with it."""
-        del directory
-        self._waiting = None

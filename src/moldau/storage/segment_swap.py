@@ -7,8 +7,9 @@ and the owner of the log only changes its list of segments and, at last, the nam
 may be in use by then.
 
 Between two steps the log can be read and written, for a segment knows what its files are called.
-Whoever changes more than that must ``finish`` the swap first (``Cleaning.abort`` does), or else
-close the log: then the next start does it (``leftovers``).
+Whoever changes more than that must ``finish`` the swap first (``Cleaning.abort`` does). Of a log
+that is closed without that the swap ends where it is, and the next start does the rest
+(``leftovers``).
 """
 
 import threading
@@ -80,12 +81,8 @@ class SegmentSwap:
     def _run(self) -> Iterator[_Work]:
         log, cleaned, sources = self._log, self._cleaned, self._sources
         yield lambda: cleaned.change_suffix(CLEANED_SUFFIX, SWAP_SUFFIX)
-        if log.is_closed:
-            return
         log.replace_segments(sources, cleaned)
         yield self._put_away
-        if log.is_closed:
-            return
         log.discard(sources, keep_snapshot=cleaned.base_offset, are_renamed=True)
         cleaned.change_suffix(SWAP_SUFFIX, "")
 

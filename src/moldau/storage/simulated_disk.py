@@ -44,7 +44,7 @@ def keep_nothing(path: str, unsynced: int) -> int:
 
 
 def keep_everything(path: str, unsynced: int) -> int:
-    """The process was killed; the operating system lives on."""
+    """A power cut after all was written back. For the death of a process see ``kill``."""
     return unsynced
 
 
@@ -178,6 +178,13 @@ class SimulatedDisk(Faults):
         forgotten, locks are free.
         """
         self._crash_directory(self._root, "", keep, lose_pages, lose_names)
+        self.kill()
+
+    def kill(self) -> None:
+        """The process dies, and the operating system lives on: everything is there for the next.
+
+        But nothing of it has reached the device by that, and a ``crash`` may take it yet.
+        """
         self.boots += 1
         self.heal()
         self._locked = set()

@@ -262,7 +262,7 @@ def test_an_index_that_is_gone_is_missed(suffix: str) -> None:
     path = FIRST_LOG.replace(".log", suffix)
     disk.remove(path)
     found = [each for each in verify(disk) if each.path == path]
-    assert found[0].problem == "the file is missing"
+    assert [each.problem for each in found] == ["the file is missing"]
     assert "build it anew" in found[0].follows
 
 

@@ -148,8 +148,7 @@ class PartitionCheck:
                 path,
                 error.problem,
                 follows="replicas cannot compare their logs with this one",
-                remedy="delete the file and the recovery-point-offset-checkpoint: the next start "
-                "reads the epochs again from the batches",
+                remedy="delete the file: the next start reads the epochs again from the batches",
             )
         return [EpochEntry(*entry) for entry in entries], None
 

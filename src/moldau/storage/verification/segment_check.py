@@ -101,9 +101,11 @@ class SegmentCheck:
         while position < self._end:
             position = yield from self._read_from(position)
         self._file.close()
+        # Of a file that is missing it was said already.
+        is_there = self._disk.exists(self._path(TIME_INDEX_SUFFIX))
         is_rebuilt = self._place.is_recovered
         yield from self._offset_index.finish(self._end)
-        yield from self._time_index.finish(must_be_complete=not is_rebuilt)
+        yield from self._time_index.finish(must_be_complete=is_there and not is_rebuilt)
         yield from self._txn_index.finish(
             self._place.base_offset, self._next_offset, is_compacted=self._state.is_compacted
         )
