@@ -14,8 +14,16 @@ import pytest
 from tools.brokers import ApacheKafkaBroker, Broker
 
 from moldau.client.admin import Admin
+from moldau.client.cluster import Cluster
 from moldau.client.group_admin import GroupAdmin
 from moldau.ids import TopicPartition
+from moldau.protocol.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasResponse,
+    EntityData,
+    EntryData,
+    OpData,
+)
 from moldau.spark import PipelineError, exactly_once, readable_errors
 from moldau.spark.batch_marker import name_of
 from tests.compat.exactly_once import (
@@ -36,6 +44,8 @@ if TYPE_CHECKING:
 
 # A task that fails is tried up to four times, one task at a time.
 MASTER = "local[1,4]"
+MANY = 10_000
+SLOW_BYTES_PER_S = 500.0
 RUN_AGAIN = "a task was run again while it wrote a transaction"
 SHORT_RETENTION = {
     "offsets.retention.minutes": "1",
@@ -79,6 +89,7 @@ def run(
     checkpoint: Path,
     between: "Callable[[DataFrame], DataFrame]" = lambda rows: rows,
     before_end: Callable[[], object] = lambda: None,
+    client_id: str = "hazards",
 ) -> None:
     """Copy what is there, in small pieces, by a task for each partition of the source."""
     rows = (
@@ -93,7 +104,7 @@ def run(
         checkpoint=str(checkpoint),
         bootstrap=bootstrap,
         topic=topics[1],
-        options={"kafka.batch.size": "300"},
+        options={"kafka.batch.size": "300", "kafka.client.id": client_id},
         trigger={"availableNow": True},
     )
     before_end()
@@ -109,24 +120,34 @@ def end_of(bootstrap: str, topic: str) -> int:
         )
 
 
+def slow_down(bootstrap: str, client_id: str) -> None:
+    """Let the broker take a few hundred bytes a second from a client, no more."""
+    quota = OpData("producer_byte_rate", SLOW_BYTES_PER_S)
+    request = AlterClientQuotasRequest([EntryData([EntityData("client-id", client_id)], [quota])])
+    with Cluster(bootstrap) as cluster:
+        answer = cluster.request(request, AlterClientQuotasResponse)
+    assert [each.error_code for each in answer.entries] == [0]
+
+
 def test_a_task_that_fails_after_it_has_written_fails_the_batch(
     spark: "SparkSession", apache_kafka: Broker, topics: tuple[str, str], tmp_path: Path
 ) -> None:
     bootstrap = apache_kafka.bootstrap
     feed = Feed(bootstrap, topics[0])
-    feed.add(60_000)
+    feed.add(MANY)
+    slow_down(bootstrap, "slow")
 
     def kill_the_writer() -> None:
-        # Something is there, so the second stage is at it, and nothing else runs.
+        # Something is there, so the second stage is at it, slowly, and nothing else runs.
         wait_until(lambda: end_of(bootstrap, topics[1]) > 0, limit_s=PATIENCE_S)
         for worker in workers_of(os.getpid()):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(worker, signal.SIGKILL)
 
     with pytest.raises(PipelineError, match=RUN_AGAIN):
-        run(spark, bootstrap, topics, tmp_path, before_end=kill_the_writer)
+        run(spark, bootstrap, topics, tmp_path, before_end=kill_the_writer, client_id="slow")
     left = end_of(bootstrap, topics[1])
-    assert 1 < left < 60_000, "the task was to die half-way"
+    assert 1 < left < MANY, "the task was to die half-way"
     run(spark, bootstrap, topics, tmp_path)
     found = committed(bootstrap, topics[1], lambda count: count >= feed.count)
     assert sorted(found) == list(range(feed.count))

@@ -29,8 +29,12 @@ NewTopic = Callable[..., str]
 def pipeline_broker(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[RunningBroker]":
     from tests.running import RunningBroker
 
-    # Nobody else will join a group: no need to wait for them.
-    settings = {"group.initial.rebalance.delay.ms": "0"}
+    settings = {
+        # Nobody else will join a group: no need to wait for them.
+        "group.initial.rebalance.delay.ms": "0",
+        # Records that tests date back are not to go in the middle of one.
+        "log.retention.ms": "-1",
+    }
     with RunningBroker(tmp_path_factory.mktemp("pipeline") / "data", settings) as running:
         yield running
 

@@ -24,6 +24,8 @@ HEARTBEAT_MS = 500
 
 # What a broker must be told to take such short sessions, whatever the protocol.
 BROKER_SETTINGS = {
+    # Records that tests date back are not to go in the middle of one.
+    "log.retention.ms": "-1",
     "group.initial.rebalance.delay.ms": "0",
     "group.min.session.timeout.ms": "1000",
     "group.consumer.min.session.timeout.ms": "1000",
