@@ -1,5 +1,6 @@
 """What the tests of exactly once share: numbers in, a driver to be killed, readers."""
 
+import contextlib
 import json
 import os
 import queue
@@ -144,14 +145,13 @@ def _command(pid: int) -> bytes:
 
 
 def _descendants(pid: int) -> list[int]:
-    try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        # The JVM starts processes from whichever of its threads is at it.
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            children += (task / "children").read_text().split()
-    except OSError:
-        return []
-    found = sorted({int(child) for child in children})
+    children: set[int] = set()
+    # The JVM starts processes from whichever of its threads is at it.
+    for thread in Path("/proc").glob(f"{pid}/task/*"):
+        # Threads end meanwhile.
+        with contextlib.suppress(OSError):
+            children.update(map(int, (thread / "children").read_text().split()))
+    found = sorted(children)
     return found + [each for child in found for each in _descendants(child)]
 
 

@@ -140,7 +140,9 @@ def test_a_task_that_fails_after_it_has_written_fails_the_batch(
     def kill_the_writer() -> None:
         # Something is there, so the second stage is at it, slowly, and nothing else runs.
         wait_until(lambda: end_of(bootstrap, topics[1]) > 0, limit_s=PATIENCE_S)
-        for worker in workers_of(os.getpid()):
+        writers = workers_of(os.getpid())
+        assert writers, "Spark writes in processes of Python"
+        for worker in writers:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(worker, signal.SIGKILL)
 
