@@ -104,6 +104,13 @@ def clients(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     factory.close()
 
 
+def _kafka_or_skip() -> None:
+    try:
+        require_apache_kafka()
+    except UnavailableError as reason:
+        pytest.skip(str(reason))
+
+
 def _client_or_skip(clients: ClientFactory, name: str) -> Client:
     try:
         return clients.get(name)
@@ -137,20 +144,14 @@ def java(clients: ClientFactory) -> Client:
 @pytest.fixture(scope="session")
 def tools(bootstrap: str) -> JavaTools:
     """Apache Kafka's command-line tools, pointed at the broker under test."""
-    try:
-        require_apache_kafka()
-    except UnavailableError as reason:
-        pytest.skip(str(reason))
+    _kafka_or_skip()
     return JavaTools(bootstrap)
 
 
 @pytest.fixture(scope="session")
 def apache_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     """A running Apache Kafka, to compare answers with."""
-    try:
-        require_apache_kafka()
-    except UnavailableError as reason:
-        pytest.skip(str(reason))
+    _kafka_or_skip()
     with ApacheKafkaBroker(tmp_path_factory.mktemp("apache-kafka") / "data") as broker:
         yield broker
 
@@ -158,10 +159,7 @@ def apache_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 @pytest.fixture(scope="session")
 def secured_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredKafka]:
     """A running Apache Kafka with a listener for each security protocol."""
-    try:
-        require_apache_kafka()
-    except UnavailableError as reason:
-        pytest.skip(str(reason))
+    _kafka_or_skip()
     with running_kafka(tmp_path_factory.mktemp("secured-kafka")) as secured:
         yield secured
 
@@ -202,10 +200,7 @@ def group_broker(
 @pytest.fixture(scope="session")
 def group_reference(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
     """Apache Kafka with the same settings, to compare with what the group broker answers."""
-    try:
-        require_apache_kafka()
-    except UnavailableError as reason:
-        pytest.skip(str(reason))
+    _kafka_or_skip()
     directory = tmp_path_factory.mktemp("group-reference") / "data"
     with ApacheKafkaBroker(directory, BROKER_SETTINGS) as broker:
         yield broker

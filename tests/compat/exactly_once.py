@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 from confluent_kafka import Consumer, Producer
 
+from moldau.client.admin import Admin
 from moldau.spark import exactly_once, readable_errors
 
 if TYPE_CHECKING:
@@ -153,6 +154,15 @@ def _descendants(pid: int) -> list[int]:
             children.update(map(int, (thread / "children").read_text().split()))
     found = sorted(children)
     return found + [each for child in found for each in _descendants(child)]
+
+
+def make_topics(bootstrap: str, topic: str, partitions: int) -> tuple[str, str]:
+    """A topic of two partitions to read, and one to write."""
+    names = (f"{topic}-in", f"{topic}-out")
+    with Admin(bootstrap) as admin:
+        admin.create_topic(names[0], 2)
+        admin.create_topic(names[1], partitions)
+    return names
 
 
 def copy(spark: "SparkSession", bootstrap: str, topics: tuple[str, str], checkpoint: Path) -> None:

@@ -24,6 +24,7 @@ from tests.compat.exactly_once import (
     copy,
     forget,
     last_batch,
+    make_topics,
     query_id,
     workers_of,
 )
@@ -51,12 +52,7 @@ def spark() -> "Iterator[SparkSession]":
 
 @pytest.fixture
 def topics(apache_kafka: Broker, topic: str) -> tuple[str, str]:
-    """A topic to read and one to write, of two and three partitions."""
-    names = (f"{topic}-in", f"{topic}-out")
-    with Admin(apache_kafka.bootstrap) as admin:
-        admin.create_topic(names[0], 2)
-        admin.create_topic(names[1], 3)
-    return names
+    return make_topics(apache_kafka.bootstrap, topic, 3)
 
 
 @pytest.mark.timeout(1800)

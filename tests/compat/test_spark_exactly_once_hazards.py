@@ -34,6 +34,7 @@ from tests.compat.exactly_once import (
     copy,
     forget,
     last_batch,
+    make_topics,
     query_id,
     workers_of,
 )
@@ -74,12 +75,7 @@ def spark(local_dir: Path) -> "Iterator[SparkSession]":
 
 @pytest.fixture
 def topics(apache_kafka: Broker, topic: str) -> tuple[str, str]:
-    """A topic to read and one to write, of two partitions and of one."""
-    names = (f"{topic}-in", f"{topic}-out")
-    with Admin(apache_kafka.bootstrap) as admin:
-        admin.create_topic(names[0], 2)
-        admin.create_topic(names[1], 1)
-    return names
+    return make_topics(apache_kafka.bootstrap, topic, 1)
 
 
 def run(

@@ -4,10 +4,10 @@ Transactions do not exist here yet, so whoever looks for hanging ones finds none
 there is to say, and it is true.
 """
 
-import re
 from typing import TYPE_CHECKING, Final
 
-from moldau.errors import ErrorCode
+from moldau.errors import ApiError, ErrorCode
+from moldau.group_coordinator.consumer.subscription import compile_regex
 from moldau.protocol.messages.describe_transactions import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
@@ -41,9 +41,10 @@ def list_transactions(
         unknown_state_filters=[name for name in request.state_filters if name not in STATES]
     )
     try:
-        re.compile(request.transactional_id_pattern or "")
-    except re.error:
-        response.error_code = ErrorCode.INVALID_REGULAR_EXPRESSION
+        # RE2, as in Kafka: whatever a client sends, it is refused or read in bounded time.
+        compile_regex(request.transactional_id_pattern or "")
+    except ApiError as error:
+        response.error_code = error.code
     return response
 
 
