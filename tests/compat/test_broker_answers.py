@@ -49,6 +49,8 @@ from moldau.protocol.messages.produce import (
 )
 from moldau.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 from moldau.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from moldau.record.compression import Codec, compress
+from moldau.record.header import BATCH_HEADER_SIZE, encode_batch, read_header
 from tests.broker.batches import batch, idempotent
 from tests.compat.broker_talk import Both, Side
 
@@ -146,6 +148,17 @@ def test_headers_of_batches_are_checked_alike(both: Both, name: str) -> None:
     fields += [(21, ">h", 0x20), (21, ">h", 0x80), (35, ">q", 0)]
     for offset, layout, value in fields:
         both.same(produce(name, patched(good, offset, layout, value)), 12, "log_start_offset")
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+def test_compressed_records_are_checked_alike(both: Both, name: str, codec: Codec) -> None:
+    both.create(name)
+    values = (b"a" * 50, b"b" * 50)
+    header = read_header(batch(*values, codec=codec, timestamp=1000), 0)
+    plain = batch(*values, timestamp=1000)[BATCH_HEADER_SIZE:]
+    for records in (plain, plain[:-3], plain[: len(plain) // 2], plain + plain, plain + b"\0"):
+        produced = produce(name, encode_batch(header, compress(codec, records)))
+        both.same(produced, 12, "log_start_offset")
 
 
 def fetch(topic: str, offset: int, partition: int = 0, **fields: Any) -> FetchRequest:

@@ -140,7 +140,7 @@ def length(field: bytes | None) -> int:
     return -1 if field is None else len(field)
 
 
-def verdict(case: str, *, walk_uncompressed: bool) -> str:
+def verdict(case: str, *, look_inside: bool) -> str:
     """What becomes of the batch here, in the words of the file."""
     kind, before, after, compression, policy, limit, version, data = case.split()
     batch = b"" if data == "-" else bytes.fromhex(data)
@@ -154,7 +154,7 @@ def verdict(case: str, *, walk_uncompressed: bool) -> str:
     )
     try:
         check_produce_version(batch, int(version))
-        produced = validate_produced(batch, config, NOW, walk_uncompressed=walk_uncompressed)
+        produced = validate_produced(batch, config, NOW, look_inside=look_inside)
     except RecordErrors as error:
         return f"ERR {error.code.value} {','.join(str(i) for i, _ in error.record_errors)}"
     except ApiError as error:
@@ -182,8 +182,8 @@ def verdict(case: str, *, walk_uncompressed: bool) -> str:
     return f"OK max={produced.max_timestamp} batch={','.join(map(str, facts))}{records}"
 
 
-@pytest.mark.parametrize("walk_uncompressed", [True, False], ids=["walking", "opaque"])
+@pytest.mark.parametrize("look_inside", [True, False], ids=["walking", "opaque"])
 @pytest.mark.parametrize("number", range(len(VERDICTS)))
-def test_a_batch_meets_the_fate_it_meets_in_kafka(number: int, walk_uncompressed: bool) -> None:
+def test_a_batch_meets_the_fate_it_meets_in_kafka(number: int, look_inside: bool) -> None:
     case, expected = VERDICTS[number]
-    assert verdict(case, walk_uncompressed=walk_uncompressed) == expected
+    assert verdict(case, look_inside=look_inside) == expected

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from moldau.config.topic import LogConfig
 from moldau.errors import ApiError, ErrorCode
-from moldau.record.compression import Codec, compress
-from moldau.record.fitting import Fitting
+from moldau.record.compression import MAX_DECOMPRESSED_BYTES, Codec, compress
+from moldau.record.fitting import MAX_UNASKED_BYTES, Fitting
 from moldau.record.header import (
     BATCH_HEADER_SIZE,
     SMALL_BATCH_BYTES,
@@ -73,7 +73,7 @@ def code_of(data: bytes | None, config: LogConfig = DEFAULT, **options: Any) -> 
 def test_an_everyday_batch_goes_to_the_log_as_it_came(codec: Codec, walk: bool) -> None:
     frame = b"before" + batch(codec=codec) + b"behind"
     view = memoryview(frame)[6:-6]
-    produced = validate_produced(view, DEFAULT, NOW, walk_uncompressed=walk)
+    produced = validate_produced(view, DEFAULT, NOW, look_inside=walk)
     assert stored(produced)[16:] == bytes(view[16:])
     assert (produced.log_append_time, produced.max_timestamp) == (-1, NOW + 2)
     assert produced.offset_of_max_timestamp == 2
@@ -166,7 +166,7 @@ def test_a_batch_of_just_the_largest_size_is_taken() -> None:
 @both
 def test_headers_that_contradict_themselves_are_invalid(name: str, value: int, walk: bool) -> None:
     data = with_field(name, value)
-    assert code_of(data, walk_uncompressed=walk) == ErrorCode.INVALID_RECORD
+    assert code_of(data, look_inside=walk) == ErrorCode.INVALID_RECORD
 
 
 def test_the_broker_itself_may_write_control_records_at_any_offset() -> None:
@@ -200,23 +200,66 @@ def test_records_that_claim_to_be_more_than_their_bytes_can_hold_are_counted() -
             header.last_offset_delta = 2**31 - 2
 
         data = changed(batch(codec=codec), claim_many)
-        assert code_of(data, walk_uncompressed=False) == ErrorCode.INVALID_RECORD
+        assert code_of(data, look_inside=False) == ErrorCode.INVALID_RECORD
 
 
 def test_a_walk_finds_records_that_are_not_built_as_they_say() -> None:
     data = batch()
     header = read_header(data, 0)
     broken = encode_batch(header, data[BATCH_HEADER_SIZE:-1])
-    assert code_of(broken, walk_uncompressed=True) == ErrorCode.INVALID_RECORD
+    assert code_of(broken, look_inside=True) == ErrorCode.INVALID_RECORD
     longer = encode_batch(header, data[BATCH_HEADER_SIZE:] + b"\0")
-    assert code_of(longer, walk_uncompressed=True) == ErrorCode.INVALID_RECORD
+    assert code_of(longer, look_inside=True) == ErrorCode.INVALID_RECORD
 
 
-def test_damaged_compression_under_a_right_checksum_is_invalid_once_it_is_looked_at() -> None:
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
+def test_compressed_records_are_what_their_header_says(codec: Codec) -> None:
+    header = read_header(batch(codec=codec), 0)
+    plain = batch()[BATCH_HEADER_SIZE:]
+    packed = compress(codec, plain)
+    assert stored(validate_produced(encode_batch(header, packed), DEFAULT, NOW))
+    for payload in (
+        b"",
+        b"noise" * 20,
+        packed[:-8],
+        compress(codec, plain[:-1]),
+        compress(codec, plain + b"\0"),
+        compress(codec, plain + plain),
+    ):
+        faulty = encode_batch(header, payload)
+        assert code_of(faulty) == ErrorCode.INVALID_RECORD
+        assert code_of(faulty, LogConfig(cleanup_policy=("compact",))) == ErrorCode.INVALID_RECORD
+
+
+def test_the_broker_does_not_unpack_what_it_compressed_itself() -> None:
     data = batch(codec=Codec.GZIP)
-    broken = encode_batch(read_header(data, 0), data[BATCH_HEADER_SIZE:-8])
+    packed = encode_batch(read_header(data, 0), b"only a look inside could tell")
+    produced = validate_produced(packed, DEFAULT, NOW, from_client=False, look_inside=False)
+    assert stored(produced)[BATCH_HEADER_SIZE:] == packed[BATCH_HEADER_SIZE:]
+
+
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
+@pytest.mark.parametrize("timestamp_type", ["CreateTime", "LogAppendTime"])
+def test_what_unpacks_to_much_is_believed_by_its_header(codec: Codec, timestamp_type: str) -> None:
+    header = read_header(batch(codec=codec), 0)
+    config = LogConfig(message_timestamp_type=timestamp_type)
+    unseen = encode_batch(header, compress(codec, bytes(MAX_UNASKED_BYTES + 1)))
+    assert (
+        stored(validate_produced(unseen, config, NOW))[BATCH_HEADER_SIZE:]
+        == (unseen[BATCH_HEADER_SIZE:])
+    )
+    seen = encode_batch(header, compress(codec, bytes(MAX_UNASKED_BYTES)))
+    assert code_of(seen, config) == ErrorCode.INVALID_RECORD
+    assert code_of(unseen, LogConfig(cleanup_policy=("compact",))) == ErrorCode.INVALID_RECORD
+
+
+def test_a_topic_that_must_see_the_records_refuses_those_that_unpack_to_gigabytes() -> None:
+    bomb = compress(Codec.ZSTD, bytes(MAX_DECOMPRESSED_BYTES + 1))
+    data = encode_batch(read_header(batch(codec=Codec.ZSTD), 0), bomb)
+    assert len(data) < 100_000
     config = LogConfig(cleanup_policy=("compact",))
-    assert code_of(broken, config) == ErrorCode.INVALID_RECORD
+    with pytest.raises(ApiError, match=f"more than {MAX_DECOMPRESSED_BYTES} bytes"):
+        validate_produced(data, config, NOW)
 
 
 def test_a_long_batch_is_walked_through_windows() -> None:
@@ -224,10 +267,10 @@ def test_a_long_batch_is_walked_through_windows() -> None:
     for index in range(40):
         builder.append(NOW + index, b"k", bytes(20_000 if index % 7 else 200_000))
     data = builder.build()
-    produced = validate_produced(data, DEFAULT, NOW, ignore_size=True, walk_uncompressed=True)
+    produced = validate_produced(data, DEFAULT, NOW, ignore_size=True, look_inside=True)
     assert produced.max_timestamp == NOW + 39
     cut = encode_batch(read_header(data, 0), data[BATCH_HEADER_SIZE:-1])
-    assert code_of(cut, ignore_size=True, walk_uncompressed=True) == ErrorCode.INVALID_RECORD
+    assert code_of(cut, ignore_size=True, look_inside=True) == ErrorCode.INVALID_RECORD
 
 
 # Timestamps
@@ -238,7 +281,7 @@ def test_a_long_batch_is_walked_through_windows() -> None:
 def test_log_append_time_replaces_the_producers_timestamps(codec: Codec, walk: bool) -> None:
     config = LogConfig(message_timestamp_type="LogAppendTime")
     data = batch(5, 6, codec=codec)
-    produced = validate_produced(data, config, NOW, walk_uncompressed=walk)
+    produced = validate_produced(data, config, NOW, look_inside=walk)
     assert (produced.log_append_time, produced.max_timestamp) == (NOW, NOW)
     written = stored(produced)
     assert written[BATCH_HEADER_SIZE:] == data[BATCH_HEADER_SIZE:]
@@ -251,7 +294,7 @@ def test_log_append_time_replaces_the_producers_timestamps(codec: Codec, walk: b
 def test_records_too_far_in_the_future_are_named(codec: Codec, walk: bool) -> None:
     data = batch(NOW, NOW + HOUR + 1, NOW + HOUR, NOW + 2 * HOUR, codec=codec)
     with pytest.raises(RecordErrors) as caught:
-        validate_produced(data, DEFAULT, NOW, walk_uncompressed=walk)
+        validate_produced(data, DEFAULT, NOW, look_inside=walk)
     assert caught.value.code == ErrorCode.INVALID_TIMESTAMP
     assert [index for index, _ in caught.value.record_errors] == [1, 3]
     assert str(NOW + HOUR + 1) in caught.value.record_errors[0][1]
@@ -261,9 +304,7 @@ def test_records_too_far_in_the_future_are_named(codec: Codec, walk: bool) -> No
 def test_records_too_old_are_named_whatever_the_latest_is(walk: bool) -> None:
     config = LogConfig(message_timestamp_before_max_ms=HOUR)
     with pytest.raises(RecordErrors) as caught:
-        validate_produced(
-            batch(NOW, NOW - HOUR - 1, NOW - HOUR), config, NOW, walk_uncompressed=walk
-        )
+        validate_produced(batch(NOW, NOW - HOUR - 1, NOW - HOUR), config, NOW, look_inside=walk)
     assert caught.value.code == ErrorCode.INVALID_TIMESTAMP
     assert [index for index, _ in caught.value.record_errors] == [1]
 
@@ -271,14 +312,14 @@ def test_records_too_old_are_named_whatever_the_latest_is(walk: bool) -> None:
 @both
 def test_records_without_a_timestamp_are_in_any_range(walk: bool) -> None:
     config = LogConfig(message_timestamp_before_max_ms=HOUR)
-    produced = validate_produced(batch(-1, -1), config, NOW, walk_uncompressed=walk)
+    produced = validate_produced(batch(-1, -1), config, NOW, look_inside=walk)
     assert produced.max_timestamp == -1
 
 
 @pytest.mark.parametrize("claimed", [NOW - 50, NOW + 50, NOW + 9 * HOUR])
 def test_a_wrong_latest_timestamp_is_put_right_when_it_is_noticed(claimed: int) -> None:
     data = with_field("max_timestamp", claimed)
-    produced = validate_produced(data, DEFAULT, NOW, walk_uncompressed=True)
+    produced = validate_produced(data, DEFAULT, NOW, look_inside=True)
     assert produced.max_timestamp == NOW + 2
     assert read_header(stored(produced), 0).max_timestamp == NOW + 2
     assert produced.log_append_time == -1
@@ -289,7 +330,7 @@ def test_only_a_broker_may_say_when_a_record_was_appended(walk: bool) -> None:
     config = LogConfig(message_timestamp_type="LogAppendTime")
     data = batch(NOW, NOW, log_append_time=NOW)
     with pytest.raises(RecordErrors) as caught:
-        validate_produced(data, config, NOW, walk_uncompressed=walk)
+        validate_produced(data, config, NOW, look_inside=walk)
     assert caught.value.code == ErrorCode.INVALID_TIMESTAMP
     assert [index for index, _ in caught.value.record_errors] == [0, 1]
 
@@ -299,7 +340,7 @@ def test_a_producers_claim_of_append_time_is_taken_away_where_its_own_time_count
     walk: bool,
 ) -> None:
     data = batch(NOW - 9, NOW - 5, log_append_time=NOW)
-    written = stored(validate_produced(data, DEFAULT, NOW, walk_uncompressed=walk))
+    written = stored(validate_produced(data, DEFAULT, NOW, look_inside=walk))
     assert not read_header(written, 0).is_log_append_time
     assert [record.timestamp for record in decode_records(written)] == [NOW - 9, NOW - 5]
 
@@ -315,10 +356,10 @@ def test_records_of_a_compacted_topic_need_keys(codec: Codec, walk: bool) -> Non
     for key in (b"a", None, b"", None):
         builder.append(NOW, key, b"v")
     with pytest.raises(RecordErrors) as caught:
-        validate_produced(builder.build(), config, NOW, walk_uncompressed=walk)
+        validate_produced(builder.build(), config, NOW, look_inside=walk)
     assert caught.value.code == ErrorCode.INVALID_RECORD
     assert [index for index, _ in caught.value.record_errors] == [1, 3]
-    produced = validate_produced(batch(codec=codec), config, NOW, walk_uncompressed=walk)
+    produced = validate_produced(batch(codec=codec), config, NOW, look_inside=walk)
     assert stored(produced)[16:] == batch(codec=codec)[16:]
 
 
@@ -396,9 +437,7 @@ def outcome(
     data: bytes | memoryview, config: LogConfig, walk: bool, from_client: bool
 ) -> bytes | str:
     try:
-        produced = validate_produced(
-            data, config, NOW, walk_uncompressed=walk, from_client=from_client
-        )
+        produced = validate_produced(data, config, NOW, look_inside=walk, from_client=from_client)
     except ApiError as error:
         return f"{error.code.name}: {error.message}"
     return stored(produced)
@@ -419,7 +458,7 @@ def check_outcome(data: bytes, config: LogConfig, walk: bool, from_client: bool)
             NOW,
             from_client=from_client,
             ignore_size=False,
-            walk_uncompressed=walk,
+            look_inside=walk,
         )
         assert stored(looked_at.fit()) == found
 
@@ -448,7 +487,7 @@ def test_a_batch_that_lies_under_a_right_checksum_is_refused_or_stored_whole(
 @given(st.binary(max_size=150), configs, st.booleans())
 def test_noise_is_refused(noise: bytes, config: LogConfig, walk: bool) -> None:
     with pytest.raises(ApiError):
-        validate_produced(noise, config, NOW, walk_uncompressed=walk)
+        validate_produced(noise, config, NOW, look_inside=walk)
 
 
 # --- batches that this process built
@@ -496,7 +535,7 @@ def test_a_batch_built_here_is_made_to_fit_what_the_topic_wants(
             return refusal.code
 
     data = built().build()
-    options = {"from_client": False, "walk_uncompressed": False}
+    options = {"from_client": False, "look_inside": False}
     expected = outcome(lambda: validate_produced(data, config, now_ms, **options))
     batch = built().build_for_log()
     assert outcome(lambda: fit_built(batch, config, now_ms)) == expected

@@ -13,15 +13,23 @@ A compressed stream can claim or hold far more than it weighs, so ``decompress``
 much is acceptable and stops there: its memory grows with what it has really unpacked, never
 with what a header promises beyond the limit.
 
-The libraries are imported when a batch first needs them. A broker whose topics keep what
-the producer chose never does.
+The libraries are imported when a batch first needs them: a broker whose producers do not compress
+never does.
 """
 
 import struct
+import threading
 from enum import IntEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from moldau.record.header import Buffer, CorruptBatch
+
+if TYPE_CHECKING:
+    import zstandard
+
+
+class UnpacksTooLarge(CorruptBatch):
+    """The data may be sound, but there is more of it than whoever unpacks it wants."""
 
 
 class Codec(IntEnum):
@@ -65,6 +73,9 @@ _ZSTD_SKIPPABLE: Final = b"\x2a\x4d\x18"
 # The C interface's ways of saying "not known" and "error".
 _ZSTD_NO_SIZE: Final = ((1 << 64) - 1, (1 << 64) - 2)
 
+# What a thread keeps for its next call.
+_kept: Final = threading.local()
+
 # zlib's way of asking for a gzip wrapper around a full-size window.
 _GZIP_WINDOW: Final = 31
 
@@ -94,8 +105,8 @@ def decompress(codec: int, data: Buffer, max_size: int = MAX_DECOMPRESSED_BYTES)
     """What was compressed, if it is no longer than ``max_size``.
 
     Raises:
-        CorruptBatch: the data is damaged or cut short, the codec does not exist, or the
-            result would be longer than ``max_size``.
+        UnpacksTooLarge: the result would be longer than ``max_size``.
+        CorruptBatch: the data is damaged or cut short, or the codec does not exist.
     """
     if codec == Codec.NONE:
         if len(data) > max_size:
@@ -141,8 +152,8 @@ class _Output:
         return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
 
 
-def _too_large(codec: int, max_size: int) -> CorruptBatch:
-    return CorruptBatch(f"{Codec(codec).name} data expands to more than {max_size} bytes")
+def _too_large(codec: int, max_size: int) -> UnpacksTooLarge:
+    return UnpacksTooLarge(f"{Codec(codec).name} data expands to more than {max_size} bytes")
 
 
 def _decompress_gzip(data: Buffer, max_size: int) -> bytes:
@@ -269,22 +280,35 @@ def _decompress_zstd(data: Buffer, max_size: int) -> bytes:
         if magic[1:] == _ZSTD_SKIPPABLE and 0x50 <= magic[0] <= 0x5F and len(frame) >= 8:
             position += 8 + int.from_bytes(frame[4:8], "little")
             continue
+        size, bound, is_exact = _measure_zstd_frame(frame)
         try:
-            size, bound, is_exact = _measure_zstd_frame(frame)
             if is_exact and bound > left:
                 raise _too_large(Codec.ZSTD, max_size)
             # The bound is what gets allocated: what the frame can hold, or what is allowed.
-            piece = zstandard.ZstdDecompressor().decompress(
+            piece = _zstd_decompressor().decompress(
                 frame[:size], max_output_size=min(bound, left + 1)
             )
         except zstandard.ZstdError as error:
-            raise CorruptBatch(f"zstd data is damaged or too large: {error}") from error
+            if bound > left:
+                # A frame that does not say its size: the library does not tell the two apart.
+                raise _too_large(Codec.ZSTD, max_size) from error
+            raise CorruptBatch(f"zstd data is damaged: {error}") from error
         left -= len(piece)
         if left < 0:
             raise _too_large(Codec.ZSTD, max_size)
         pieces.append(piece)
         position += size
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def _zstd_decompressor() -> "zstandard.ZstdDecompressor":
+    """One for each thread: making one takes twenty times as long as unpacking a small batch."""
+    import zstandard
+
+    found: zstandard.ZstdDecompressor | None = getattr(_kept, "zstd", None)
+    if found is None:
+        found = _kept.zstd = zstandard.ZstdDecompressor()
+    return found
 
 
 def _measure_zstd_frame(frame: memoryview) -> tuple[int, int, bool]:
@@ -295,8 +319,11 @@ def _measure_zstd_frame(frame: memoryview) -> tuple[int, int, bool]:
     """
     import zstandard
 
-    parameters = zstandard.get_frame_parameters(frame)
-    position = zstandard.frame_header_size(frame)
+    try:
+        parameters = zstandard.get_frame_parameters(frame)
+        position = zstandard.frame_header_size(frame)
+    except zstandard.ZstdError as error:
+        raise CorruptBatch(f"zstd data is damaged: {error}") from error
     block_limit = min(_ZSTD_BLOCK, max(parameters.window_size, 1))
     bound = 0
     is_last = False

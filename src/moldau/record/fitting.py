@@ -11,7 +11,14 @@ are written anew only when their offsets are not 0, 1, 2 and so on, which some c
 from typing import TYPE_CHECKING, Final
 
 from moldau.errors import ApiError, ErrorCode
-from moldau.record.compression import CODEC_BY_NAME, Codec, compress, decompress
+from moldau.record.compression import (
+    CODEC_BY_NAME,
+    MAX_DECOMPRESSED_BYTES,
+    Codec,
+    UnpacksTooLarge,
+    compress,
+    decompress,
+)
 from moldau.record.header import (
     BATCH_HEADER_SIZE,
     CONTROL_FLAG,
@@ -34,6 +41,9 @@ if TYPE_CHECKING:
 FOREVER: Final = (1 << 63) - 1
 # Length, attributes, two deltas, two sizes and a header count take a byte each at least.
 SMALLEST_RECORD: Final = 7
+# What compressed records may unpack to if only the broker wants to see them. It is more than
+# producers put into a batch, and little enough that nobody waits long while it is unpacked.
+MAX_UNASKED_BYTES: Final = 4 * 1024 * 1024
 
 _UNCOMPRESSED: Final = int(Codec.NONE)
 
@@ -75,7 +85,7 @@ class Fitting:
         *,
         from_client: bool,
         ignore_size: bool,
-        walk_uncompressed: bool,
+        look_inside: bool,
     ) -> None:
         self.batch = batch
         self.header = header
@@ -83,7 +93,7 @@ class Fitting:
         self.now_ms = now_ms
         self.from_client = from_client
         self.ignore_size = ignore_size
-        self.walk_uncompressed = walk_uncompressed
+        self.look_inside = look_inside
         self.source = header.compression
         self.target = self._target_codec()
         self.is_compacted = "compact" in config.cleanup_policy
@@ -94,10 +104,9 @@ class Fitting:
     def fit(self) -> ProducedBatch:
         """The batch as the log shall have it, or the error that its producer shall have."""
         header = self.header
-        facts: RecordFacts | None = None
         must_renumber = False
-        if self._must_look_inside():
-            facts = self._look_inside()
+        facts = self._look_inside()
+        if facts is not None:
             self._check_records(facts)
             must_renumber = self.from_client and not facts.offsets_are_consecutive
         if must_renumber:
@@ -140,13 +149,12 @@ class Fitting:
             return self.header.compression
         return CODEC_BY_NAME[self.config.compression_type]
 
-    def _must_look_inside(self) -> bool:
+    def _topic_asks(self) -> bool:
+        """Whether only the records can answer what this topic wants to know, or to change."""
         header = self.header
-        if self.is_compacted or self.target != self.source or header.is_log_append_time:
+        if self.is_compacted or self.target != self.source:
             return True
-        if self.source == Codec.NONE and self.walk_uncompressed:
-            return True
-        if claims_too_many(header):
+        if header.is_log_append_time or claims_too_many(header):
             return True
         # The header says when the latest record was made, which decides only the upper bound.
         return not self.uses_log_append_time and (
@@ -160,14 +168,22 @@ class Fitting:
     def _is_too_old(self, timestamp: int) -> bool:
         return self.now_ms - timestamp > self.config.message_timestamp_before_max_ms
 
-    def _look_inside(self) -> RecordFacts:
-        """Decompress the records if need be, and walk them."""
+    def _look_inside(self) -> RecordFacts | None:
+        """Decompress the records if need be, and walk them; None if they are taken unseen."""
+        is_asked = self._topic_asks()
+        if not is_asked and not self.look_inside:
+            return None
         header = self.header
         try:
             facts = RecordFacts(header.base_timestamp, header.record_count)
             if header.compression != Codec.NONE:
-                self.records = decompress(header.compression, self.records)
+                limit = MAX_DECOMPRESSED_BYTES if is_asked else MAX_UNASKED_BYTES
+                self.records = decompress(header.compression, self.records, limit)
             position = walk_records(self.records, 0, len(self.records), facts)
+        except UnpacksTooLarge as error:
+            if not is_asked:
+                return None
+            raise invalid_record(str(error)) from error
         except CorruptBatch as error:
             raise invalid_record(str(error)) from error
         if facts.passed != header.record_count or position != len(self.records):

@@ -1,15 +1,17 @@
 """What a producer may send, and what becomes of it on the way into the log.
 
-The everyday batch (CreateTime, the producer's own compression, no compaction) is judged by
-its header and its checksum and goes to disk as it came. A look at the records
-themselves is taken when the topic asks something only they can answer:
+The everyday batch (CreateTime, the producer's own compression, no compaction) goes to disk as it
+came, once its header, its checksum and the structure of its records are found right. Compressed
+records are unpacked for that and thrown away again: what is acknowledged must be readable, or one
+faulty producer stops every consumer of its partition. But nobody shall hold up everybody else with
+a small batch that unpacks to a large one: beyond ``MAX_UNASKED_BYTES`` the header is believed.
+More is done where the topic asks for it:
 
 * ``cleanup.policy=compact``: does every record have a key?
 * ``message.timestamp.before.max.ms``: how old is the oldest? The header knows the latest only.
 * ``compression.type`` other than the batch's: unpack and compress again.
 
-Where ``walk`` is compiled, uncompressed records are looked at in any case, because it costs
-next to nothing: their structure is checked and their latest timestamp is made sure of.
+What the broker itself has built is not looked into without such a reason.
 
 Rules this module keeps:
 
@@ -22,9 +24,10 @@ Rules this module keeps:
 from typing import TYPE_CHECKING, Final
 
 from moldau.errors import ApiError, ErrorCode
-from moldau.record.compression import Codec
+from moldau.record.compression import Codec, UnpacksTooLarge, decompress
 from moldau.record.fitting import (
     FOREVER,
+    MAX_UNASKED_BYTES,
     Fitting,
     RecordErrors,
     claims_too_many,
@@ -89,13 +92,13 @@ def validate_produced(
     *,
     from_client: bool = True,
     ignore_size: bool = False,
-    walk_uncompressed: bool = True,
+    look_inside: bool = True,
 ) -> ProducedBatch:
     """Check one produced batch against the rules of its topic, and make it fit them.
 
     Appends from inside the broker (``from_client=False``) may hold control records and need
-    not count from offset 0; ``ignore_size`` lifts ``max.message.bytes``. ``walk_uncompressed``
-    says whether looking at uncompressed records is cheap enough to do always.
+    not count from offset 0; ``ignore_size`` lifts ``max.message.bytes``. ``look_inside`` says
+    whether records are looked at even if the topic asks nothing of them.
 
     Raises:
         ApiError: CORRUPT_MESSAGE, INVALID_RECORD, INVALID_TIMESTAMP, MESSAGE_TOO_LARGE or
@@ -129,7 +132,7 @@ def validate_produced(
     if codec > _LAST_CODEC:
         raise _no_such_codec(codec)
     if _header_answers(header, config, now_ms) and (
-        codec != _UNCOMPRESSED or not walk_uncompressed or _records_agree(batch, header)
+        not look_inside or _records_agree(batch, header, codec)
     ):
         return ProducedBatch.unchanged(batch, header)
     return Fitting(
@@ -139,7 +142,7 @@ def validate_produced(
         now_ms,
         from_client=from_client,
         ignore_size=ignore_size,
-        walk_uncompressed=walk_uncompressed,
+        look_inside=look_inside,
     ).fit()
 
 
@@ -164,7 +167,7 @@ def fit_built(batch: ProducedBatch, config: "LogConfig", now_ms: int) -> Produce
     ):
         return batch
     data = b"".join(batch.parts(header.base_offset, header.partition_leader_epoch))
-    return validate_produced(data, config, now_ms, from_client=False, walk_uncompressed=False)
+    return validate_produced(data, config, now_ms, from_client=False, look_inside=False)
 
 
 def _header_answers(header: BatchHeader, config: "LogConfig", now_ms: int) -> bool:
@@ -180,19 +183,27 @@ def _header_answers(header: BatchHeader, config: "LogConfig", now_ms: int) -> bo
     )
 
 
-def _records_agree(batch: bytes | memoryview, header: BatchHeader) -> bool:
-    """Whether uncompressed records are what the header says of them: then nothing must change.
+def _records_agree(batch: bytes | memoryview, header: BatchHeader, codec: int) -> bool:
+    """Whether the records are what the header says of them: then nothing must change.
 
     Where they are not, ``Fitting`` looks again and finds out what is to be done, or to be said.
     """
+    records = batch
+    position = BATCH_HEADER_SIZE
     try:
+        if codec != _UNCOMPRESSED:
+            packed = memoryview(batch)[BATCH_HEADER_SIZE:]
+            records = decompress(codec, packed, MAX_UNASKED_BYTES)
+            position = 0
         facts = RecordFacts(header.base_timestamp, header.record_count)
-        end = walk_records(batch, BATCH_HEADER_SIZE, len(batch), facts)
+        end = walk_records(records, position, len(records), facts)
+    except UnpacksTooLarge:
+        return True
     except CorruptBatch:
         return False
     return (
         facts.passed == header.record_count
-        and end == len(batch)
+        and end == len(records)
         and facts.offsets_are_consecutive
         and facts.max_timestamp == header.max_timestamp
     )

@@ -92,7 +92,7 @@ def _validate_internal(
         now_ms,
         from_client=False,
         ignore_size=origin is _RAFT_LEADER,
-        walk_uncompressed=False,
+        look_inside=False,
     )
 
 
