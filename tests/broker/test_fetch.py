@@ -1,5 +1,7 @@
 """Fetch, as a client sees it."""
 
+import socket
+import struct
 import threading
 import time
 
@@ -204,15 +206,39 @@ def test_a_stopping_broker_answers_a_waiting_fetch(
     assert not client.receive(1, 12).responses[0].partitions[0].records
 
 
+@pytest.mark.parametrize(("is_reset", "max_wait_ms"), [(True, 60_000), (False, 100)])
 def test_a_client_that_goes_away_leaves_nothing_behind(
-    broker: RunningBroker, client: WireClient
+    broker: RunningBroker, client: WireClient, is_reset: bool, max_wait_ms: int
 ) -> None:
+    """At once if the connection is torn down; else when its wait ends, as it may be listening."""
     create_topic(client, "t")
     partition = broker.node.broker.replicas.partition("t", 0)
+    before = len(broker.node.server.connections)
     with broker.connect() as leaver:
-        leaver.post(fetch_request("t", 0, min_bytes=1, max_wait_ms=60_000), 12)
-        _until(lambda: len(partition._waiters) == 1)
+        leaver.post(fetch_request("t", 0, min_bytes=1, max_wait_ms=max_wait_ms), 12)
+        _until(lambda: len(broker.node.server.connections) == before + 1)
+        if is_reset:
+            _until(lambda: len(partition._waiters) == 1)
+            reset = struct.pack("ii", 1, 0)
+            leaver.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
     _until(lambda: len(partition._waiters) == 0)
+    _until(lambda: len(broker.node.server.connections) == before)
+
+
+@pytest.mark.parametrize("limit", [-1, -(1 << 31)])
+def test_a_negative_limit_is_refused_where_there_are_records(
+    client: WireClient, limit: int
+) -> None:
+    create_topic(client, "t", partitions=2)
+    produce(client, "t", batch(b"a"))
+    for data in (
+        fetch(client, "t", 0, max_bytes=limit, min_bytes=1, max_wait_ms=60_000),
+        fetch(client, "t", 0, partition_max_bytes=limit, min_bytes=1, max_wait_ms=60_000),
+    ):
+        assert data.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+        assert not data.records
+    assert fetch(client, "t", 1, partition_max_bytes=limit).error_code == 0
+    assert fetch(client, "t", 0, partition=1, max_bytes=limit).error_code == 0
 
 
 def _until(condition: object) -> None:

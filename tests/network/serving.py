@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import socket
 import struct
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -11,7 +12,7 @@ import uvloop
 
 from moldau.network.limits import ServerLimits
 from moldau.network.server import Server
-from moldau.network.session import Handled, Session
+from moldau.network.session import Handled, Reply, Session
 
 LOG_NAME = "tests.network"
 TIMEOUT_S = 20.0
@@ -38,6 +39,26 @@ class Answering:
 
 def echo(session: Session, frame: bytes) -> Handled:
     return [frame]
+
+
+class Later:
+    """A handler whose answers the test gives by hand; frames that start with "now" echo."""
+
+    def __init__(self, wrap: Callable[[Any], Handled] = lambda future: future) -> None:
+        self.waiting: dict[bytes, asyncio.Future[Reply]] = {}
+        self.seen: list[bytes] = []
+        self._wrap = wrap
+
+    def __call__(self, session: Session, frame: bytes) -> Handled:
+        self.seen.append(frame)
+        if frame.startswith(b"now"):
+            return [frame]
+        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self.waiting[frame] = future
+        return self._wrap(future)
+
+    def answer(self, frame: bytes) -> None:
+        self.waiting[frame].set_result([b"re: " + frame])
 
 
 class Client:
@@ -79,6 +100,16 @@ class Client:
             except ConnectionError:
                 pass
         return True
+
+    def end(self) -> None:
+        """Say that nothing more will be sent, and go on reading."""
+        self.writer.write_eof()
+
+    def reset(self) -> None:
+        """Tear the connection down, as the kernel of a peer that is gone does."""
+        sock = self.writer.get_extra_info("socket")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.writer.transport.abort()
 
     def close(self) -> None:
         self.writer.close()

@@ -5,9 +5,7 @@ import logging
 import random
 import socket
 import struct
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,27 +14,16 @@ from moldau.network.server import Server
 from moldau.network.session import CloseConnection, Handled, Overlapping, Reply, Session
 from moldau.protocol.primitives import MalformedMessage, Part
 from moldau.storage.disk import RealDisk
-from tests.network.serving import LOG_NAME, connect, framed, run, run_on_both_loops, serving, until
-
-
-class Later:
-    """A handler whose answers the test gives by hand; frames that start with "now" echo."""
-
-    def __init__(self, wrap: Callable[[Any], Handled] = lambda future: future) -> None:
-        self.waiting: dict[bytes, asyncio.Future[Reply]] = {}
-        self.seen: list[bytes] = []
-        self._wrap = wrap
-
-    def __call__(self, session: Session, frame: bytes) -> Handled:
-        self.seen.append(frame)
-        if frame.startswith(b"now"):
-            return [frame]
-        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        self.waiting[frame] = future
-        return self._wrap(future)
-
-    def answer(self, frame: bytes) -> None:
-        self.waiting[frame].set_result([b"re: " + frame])
+from tests.network.serving import (
+    LOG_NAME,
+    Later,
+    connect,
+    framed,
+    run,
+    run_on_both_loops,
+    serving,
+    until,
+)
 
 
 def closings(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
@@ -205,7 +192,7 @@ def test_a_request_without_an_answer_leaves_no_gap() -> None:
     run(scenario)
 
 
-def test_what_a_peer_waited_for_is_cancelled_when_it_goes() -> None:
+def test_what_a_peer_waited_for_is_cancelled_when_its_connection_is_torn_down() -> None:
     async def scenario() -> None:
         handler = Later()
         stopped = []
@@ -226,13 +213,13 @@ def test_what_a_peer_waited_for_is_cancelled_when_it_goes() -> None:
             client = await connect(server)
             await client.send(b"fetch", b"behind it")
             await until(lambda: b"fetch" in handler.waiting)
-            client.close()
+            client.reset()
             await until(lambda: handler.waiting[b"fetch"].cancelled())
             client = await connect(server)
             await client.send(b"coroutine")
             await until(lambda: len(server.connections) == 1)
             await asyncio.sleep(0)
-            client.close()
+            client.reset()
             await until(lambda: not server.connections)
             await until(lambda: sorted(stopped) == ["callback", "callback", "coroutine"])
             assert handler.seen == [b"fetch"]

@@ -13,8 +13,11 @@ Rules this module keeps:
 * Replies leave in the order of the requests.
 * Memory is bounded whatever the peer does. Frames are not processed while too much is
   unsent, and not read while too many wait to be processed.
-* While a request waits the socket is still read, so that a peer that goes away is
-  noticed and what it waited for is cancelled.
+* While a request waits the socket is still read, so that a connection that is torn down
+  is noticed and what it waited for is cancelled.
+* A peer that only ends its side, having asked, is answered and then closed, as Kafka does
+  it. TCP does not tell whether somebody still listens; so what such a peer waits for goes
+  on for as long as it asked, and no longer than ``connections.max.idle.ms``.
 * A connection is closed for one reason, logged in one line.
 """
 
@@ -32,6 +35,7 @@ from moldau.network.session import CloseConnection, Handled, Handler, Overlappin
 from moldau.network.writer import SocketWriter, TransportWriter, Writer
 from moldau.protocol.primitives import FileRegion, MalformedMessage
 
+_PEER_CLOSED = "the peer closed the connection"
 _UNREACHABLE = (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH)
 
 
@@ -93,6 +97,10 @@ class Connection(asyncio.BufferedProtocol):
         self._is_paused = False
         self._is_scheduled = False
         self._is_draining = False
+        # The peer has ended its side, and sends no more.
+        self._is_half_closed = False
+        # Either of the two: the connection ends when everything under way has left.
+        self._is_ending = False
         self._is_closed = False
 
     # --- called by the event loop ---
@@ -123,8 +131,14 @@ class Connection(asyncio.BufferedProtocol):
         self.last_active = self._loop.time()
 
     def eof_received(self) -> bool:
-        self._close("the peer closed the connection", logging.DEBUG)
-        return False
+        """Whether the transport stays open: answers are still due, or have not left whole."""
+        self._is_half_closed = self._is_ending = True
+        if self.socket is None:
+            # TLS, of which the loop's transports cannot close one side alone.
+            self._close(_PEER_CLOSED, logging.DEBUG)
+        else:
+            self._process_waiting()
+        return not self._is_closed
 
     def connection_lost(self, exc: Exception | None) -> None:
         why = f": {exc}" if exc is not None else ""
@@ -149,7 +163,12 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def is_waiting_for_broker(self) -> bool:
-        """Whether the next move is ours: then silence of the peer is no idleness."""
+        """Whether the next move is ours: then silence of the peer is no idleness.
+
+        Unless it has said that it will be silent: then it may be gone for good.
+        """
+        if self._is_half_closed:
+            return False
         return bool(self._in_flight) and self._writer.unsent_bytes == 0
 
     @property
@@ -163,10 +182,11 @@ class Connection(asyncio.BufferedProtocol):
 
     def drain(self) -> None:
         """Take no further request; close as soon as everything under way has left."""
-        self._is_draining = True
+        self._is_draining = self._is_ending = True
         if self._transport is not None:
-            self._pause(True)
-            self._close_if_drained()
+            if not self._is_half_closed:
+                self._pause(True)
+            self._close_if_answered()
 
     # --- requests ---
 
@@ -185,8 +205,8 @@ class Connection(asyncio.BufferedProtocol):
             return
         reader.end_burst()
         self._flush()
-        if self._is_draining:
-            self._close_if_drained()
+        if self._is_ending:
+            self._close_if_answered()
         elif self._is_paused is not reader.must_pause:
             self._pause(not self._is_paused)
 
@@ -328,9 +348,14 @@ class Connection(asyncio.BufferedProtocol):
         else:
             self._close(f"a reply could not be sent: {error}", logging.ERROR)
 
-    def _close_if_drained(self) -> None:
+    def _close_if_answered(self) -> None:
+        """The end, unless something is under way.
+
+        If nothing is, no whole frame waits either: frames wait for replies only.
+        """
         if not self._is_closed and not self.is_busy:
-            self._close("the server is stopping", logging.DEBUG)
+            reason = "the server is stopping" if self._is_draining else _PEER_CLOSED
+            self._close(reason, logging.DEBUG)
 
     def _close(self, reason: str, level: int, error: BaseException | None = None) -> None:
         if self._is_closed:
