@@ -13,6 +13,7 @@ cut inside its last batch by the size limit: clients drop the unfinished one.
 import errno
 from typing import Final
 
+from moldau.errors import ApiError, ErrorCode
 from moldau.storage.batch_scan import find_batch
 from moldau.storage.log_results import FetchData
 from moldau.storage.segment import Segment
@@ -58,6 +59,9 @@ class LogReader:
 
         At most ``max_bytes``, except that with ``min_one_message`` the first batch comes
         whole however large it is. The caller has checked that the offset is in range.
+
+        Raises:
+            ApiError: UNKNOWN_SERVER_ERROR if ``max_bytes`` is negative and there are batches.
         """
         limit_segment, limit = self._end_place(max_offset, log_end_offset)
         if start_offset >= max_offset:
@@ -111,6 +115,10 @@ class LogReader:
                 first_size = batch.size_bytes if batch is not None else 0
             size = max_bytes
             if first_size > max_bytes:
+                if max_bytes < 0:
+                    # What Kafka says as well. Who wants all there is must not learn to send -1.
+                    message = f"a limit of {max_bytes} bytes: must not be negative"
+                    raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, message)
                 if min_one_message:
                     size = min(first_size, end - start)
                 else:

@@ -17,6 +17,8 @@ from moldau.broker.fetch_sessions import (
     NO_SESSION,
     CachedPartition,
     FetchSession,
+    PartitionKey,
+    TopicKey,
 )
 from moldau.broker.partition import Partition
 from moldau.errors import ApiError, ErrorCode
@@ -67,13 +69,16 @@ def handle(
     return fetch.answer(answers)
 
 
-def _named_partitions(request: FetchRequest, version: int) -> list[CachedPartition]:
+def _named_partitions(request: FetchRequest, version: int) -> Iterable[CachedPartition]:
+    """Each partition once: of one that is named twice, what was said last counts."""
     by_id = version >= FIRST_VERSION_WITH_TOPIC_IDS
-    return [
-        CachedPartition((topic.topic_id if by_id else topic.topic, partition.partition), partition)
-        for topic in request.topics
-        for partition in topic.partitions
-    ]
+    named: dict[PartitionKey, CachedPartition] = {}
+    for topic in request.topics:
+        topic_key: TopicKey = topic.topic_id if by_id else topic.topic
+        for partition in topic.partitions:
+            key = (topic_key, partition.partition)
+            named[key] = CachedPartition(key, partition)
+    return named.values()
 
 
 class _Fetch:

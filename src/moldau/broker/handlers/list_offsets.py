@@ -44,31 +44,45 @@ UNKNOWN: Final = -1
 def handle(
     broker: "Broker", request: ListOffsetsRequest, context: "RequestContext"
 ) -> ListOffsetsResponse:
-    seen: set[tuple[str, int]] = set()
-    twice: set[tuple[str, int]] = set()
+    # None where a partition is asked for twice: which of the answers would be the right one?
+    asked: dict[str, dict[int, ListOffsetsPartition | None]] = {}
     for topic in request.topics:
+        of_topic = asked.setdefault(topic.name, {})
         for wanted in topic.partitions:
-            key = (topic.name, wanted.partition_index)
-            (twice if key in seen else seen).add(key)
-
-    topics = []
-    for topic in request.topics:
-        results = []
-        for wanted in topic.partitions:
-            try:
-                if (topic.name, wanted.partition_index) in twice:
-                    raise ApiError(ErrorCode.INVALID_REQUEST)
-                result = _list_one(broker, topic.name, wanted, request, context.api_version)
-            except ApiError as error:
-                result = ListOffsetsPartitionResponse(
-                    partition_index=wanted.partition_index, error_code=error.code
-                )
-            results.append(result)
-        topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=results))
-    return ListOffsetsResponse(topics=topics)
+            index = wanted.partition_index
+            of_topic[index] = None if index in of_topic else wanted
+    return ListOffsetsResponse(
+        topics=[
+            ListOffsetsTopicResponse(
+                name=name,
+                partitions=[
+                    _list_one(broker, name, index, wanted, request, context.api_version)
+                    for index, wanted in of_topic.items()
+                ],
+            )
+            for name, of_topic in asked.items()
+        ]
+    )
 
 
 def _list_one(
+    broker: "Broker",
+    topic: str,
+    index: int,
+    wanted: ListOffsetsPartition | None,
+    request: ListOffsetsRequest,
+    version: int,
+) -> ListOffsetsPartitionResponse:
+    try:
+        if wanted is None:
+            message = f"partition {index} of {topic} is asked for twice in one request"
+            raise ApiError(ErrorCode.INVALID_REQUEST, message)
+        return _found(broker, topic, wanted, request, version)
+    except ApiError as error:
+        return ListOffsetsPartitionResponse(partition_index=index, error_code=error.code)
+
+
+def _found(
     broker: "Broker",
     topic: str,
     wanted: ListOffsetsPartition,

@@ -1,4 +1,8 @@
-"""Produce: one batch per partition, checked, appended, acknowledged (KIP-98, KIP-467, KIP-951)."""
+"""Produce: one batch per partition, checked, appended, acknowledged (KIP-98, KIP-467, KIP-951).
+
+A partition that is named twice gets both batches, and both are answered. Apache Kafka keeps the
+last, though it acknowledges: no producer can rely on that, and none sends such requests.
+"""
 
 from typing import TYPE_CHECKING, Final
 

@@ -29,20 +29,34 @@ NO_LOW_WATERMARK: Final = -1
 def delete_records(
     broker: "Broker", request: DeleteRecordsRequest, context: "RequestContext"
 ) -> DeleteRecordsResponse:
-    topics = []
+    # Of a partition that is named twice only the last offset counts: deleting is for good.
+    offsets: dict[str, dict[int, int]] = {}
     for topic in request.topics:
-        results = []
+        of_topic = offsets.setdefault(topic.name, {})
         for wanted in topic.partitions:
-            result = DeleteRecordsPartitionResult(partition_index=wanted.partition_index)
-            try:
-                partition = broker.replicas.partition(topic.name, wanted.partition_index)
-                result.low_watermark = _delete_before(partition, wanted.offset)
-            except ApiError as error:
-                result.low_watermark = NO_LOW_WATERMARK
-                result.error_code = error.code
-            results.append(result)
-        topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=results))
-    return DeleteRecordsResponse(topics=topics)
+            of_topic[wanted.partition_index] = wanted.offset
+    return DeleteRecordsResponse(
+        topics=[
+            DeleteRecordsTopicResult(
+                name=name,
+                partitions=[
+                    _deleted(broker, name, index, offset) for index, offset in of_topic.items()
+                ],
+            )
+            for name, of_topic in offsets.items()
+        ]
+    )
+
+
+def _deleted(broker: "Broker", topic: str, index: int, offset: int) -> DeleteRecordsPartitionResult:
+    try:
+        partition = broker.replicas.partition(topic, index)
+        low_watermark = _delete_before(partition, offset)
+    except ApiError as error:
+        return DeleteRecordsPartitionResult(
+            partition_index=index, low_watermark=NO_LOW_WATERMARK, error_code=error.code
+        )
+    return DeleteRecordsPartitionResult(partition_index=index, low_watermark=low_watermark)
 
 
 def _delete_before(partition: Partition, offset: int) -> int:
