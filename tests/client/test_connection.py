@@ -109,9 +109,10 @@ def test_an_api_that_the_broker_lacks_is_named() -> None:
 def test_a_server_that_is_no_kafka_is_found_out() -> None:
     with (
         server(lambda request: b"HTTP/1.1 400 Bad Request\r\n\r\n") as port,
-        pytest.raises(ConnectionFailed, match="does not answer as a Kafka broker does"),
+        pytest.raises(ConnectionFailed, match=r"as a Kafka broker does: .* b'HTTP'") as raised,
     ):
         Connection("127.0.0.1", port)
+    assert f"127.0.0.1:{port}" in str(raised.value)
 
 
 def test_a_broker_that_speaks_tls_is_found_out() -> None:
@@ -133,9 +134,46 @@ def test_a_broker_that_hangs_up_is_named() -> None:
 def test_a_broker_that_says_nothing_times_out() -> None:
     with (
         server(lambda request: b"") as port,
-        pytest.raises(ConnectionFailed, match="did not answer in time"),
+        pytest.raises(ConnectionFailed, match=r"in time; .* TLS, set security.protocol"),
     ):
         Connection("127.0.0.1", port, timeout_s=0.05)
+
+
+def test_time_that_runs_out_later_says_nothing_of_security() -> None:
+    def answer(request: bytes) -> bytes:
+        if request[:2] == b"\x00\x12":
+            return api_versions(request, 0, [ApiVersion(18, 0, 4), ApiVersion(3, 0, 0)], 4)
+        return b""
+
+    with server(answer) as port, Connection("127.0.0.1", port) as connection:
+        connection.set_timeout(0.05)
+        with pytest.raises(ConnectionFailed, match=r"did not answer in time$"):
+            connection.request(MetadataRequest(topics=[]), MetadataResponse)
+
+
+def test_a_first_request_that_cannot_be_sent_is_a_hint_too() -> None:
+    """A listener that wants a login and hangs up before anything was asked."""
+    has_connected = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            accepted, _ = listening.accept()
+            with accepted, accepted.makefile("rb") as reader:
+                request = reader.read(struct.unpack(">i", reader.read(4))[0])
+                apis = [ApiVersion(18, 0, 4), ApiVersion(3, 0, 0)]
+                accepted.sendall(api_versions(request, 0, apis, 4))
+                has_connected.wait(10)
+                reset = struct.pack("ii", 1, 0)
+                accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        with Connection("127.0.0.1", listening.getsockname()[1]) as connection:
+            has_connected.set()
+            thread.join(10)
+            assert connection.is_stale
+            with pytest.raises(ConnectionFailed, match=r"wants a login, set security.protocol"):
+                connection.request(MetadataRequest(topics=[]), MetadataResponse)
 
 
 def test_an_answer_to_another_request_ends_the_connection() -> None:

@@ -177,5 +177,5 @@ def test_markers_are_never_shown_and_aborted_records_only_if_wanted(
     response = FetchResponse(responses=[FetchableTopicResponse(topic="t", partitions=[data])])
     consumer = Consumer("localhost:1", read_committed=read_committed)
     consumer._positions = {TopicPartition("t", 0): 0}
-    assert [record.value for record in consumer._take(response)] == expected
+    assert [record.value for record in consumer._take([response])] == expected
     assert consumer.positions == {TopicPartition("t", 0): 8}

@@ -216,6 +216,17 @@ def test_who_speaks_tls_to_a_plain_broker_is_told_so(
         Connection("127.0.0.1", broker.port, security=trusting())
 
 
+def test_who_speaks_tls_to_one_that_waits_for_more_is_told_so(
+    trusting: Callable[..., Security],
+) -> None:
+    # The first bytes of TLS are the size of a request that a broker may be set to accept.
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        pytest.raises(ConnectionFailed, match=r"in time; .* set security.protocol to PLAINTEXT"),
+    ):
+        Connection("127.0.0.1", silent.getsockname()[1], security=trusting(), timeout_s=0.05)
+
+
 @pytest.mark.parametrize("store", ["truststore", "keystore"])
 def test_stores_of_java_are_known_by_their_content(
     client_store: Path, trusting: Callable[..., Security], store: str

@@ -258,7 +258,9 @@ class Connection:
             raise self._lost(error) from None
         self.close()
         if len(prefix) == 4 and not 4 <= size <= MAX_RESPONSE_BYTES:
-            raise ConnectionFailed(f"{self} does not answer as a Kafka broker does")
+            seen = f"its answer begins with {prefix!r}"
+            remedy = "" if self._versions else "; is this the port of a Kafka listener?"
+            raise ConnectionFailed(f"{self} does not answer as a Kafka broker does: {seen}{remedy}")
         raise ConnectionFailed(f"{self} closed the connection{self._hint()}")
 
     def _lost(self, error: Exception) -> ConnectionFailed | SecurityError:
@@ -275,7 +277,9 @@ class Connection:
                 return refused
             reason = reason_of(error)
         if isinstance(error, TimeoutError):
-            return ConnectionFailed(f"{self} did not answer in time")
+            # Whoever took our first words for the beginning of others waits for the rest.
+            hint = "" if self._versions else self._hint()
+            return ConnectionFailed(f"{self} did not answer in time{hint}")
         return ConnectionFailed(f"the connection to {self} is lost: {reason}{self._hint()}")
 
     def _speaks_tls(self) -> SecurityError:
@@ -294,8 +298,9 @@ class Connection:
                 "SASL_PLAINTEXT; if it wants a certificate of this client, set "
                 "ssl.keystore.location"
             )
-        is_first = self._awaited and self._awaited[0][0] == self._first_id
-        if is_first and self._security.login is None:
+        # A request that could not even be sent is not awaited.
+        failed_id = self._awaited[0][0] if self._awaited else self._correlation_id
+        if failed_id == self._first_id and self._security.login is None:
             wanted = "SASL_PLAINTEXT" if self._security.tls is None else "SASL_SSL"
             return f"; if its listener wants a login, set security.protocol={wanted}"
         return ""

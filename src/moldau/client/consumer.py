@@ -7,6 +7,7 @@ end transactions are never shown.
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final, NamedTuple, Self
 
 from moldau.client.cluster import Cluster, error_code, raise_for
@@ -30,6 +31,8 @@ _FETCH_KEY: Final = 1
 _FIRST_WITH_TOPIC_IDS: Final = 13
 _RETRY_BACKOFF_S: Final = 0.1
 _RESETS: Final = {"earliest": EARLIEST, "latest": LATEST}
+
+_Question = tuple[Connection, FetchRequest]
 
 
 class ConsumerRecord(NamedTuple):
@@ -141,26 +144,38 @@ class Consumer:
         self.close()
 
     def _fetch(self, wait_ms: int) -> list[ConsumerRecord]:
-        """One request to every leader; they are all asked before the first answer is read."""
+        """One request to every leader; they are all asked before the first answer is read.
+
+        And every answer is read before the first is looked at: what is found in it may raise,
+        or lead to other questions, and an answer left behind would be taken for theirs.
+        """
         topics = {partition.topic for partition in self._positions}
         groups = self.cluster.retrying(lambda: self.cluster.by_leader(self._positions), topics)
-        asked: list[Connection] = []
-        records: list[ConsumerRecord] = []
-        try:
-            for leader, partitions in groups.items():
-                connection = self.cluster.connection(leader)
-                connection.post(self._request(connection, partitions, wait_ms))
-                asked.append(connection)
-            for connection in asked:
-                response = connection.receive(FetchResponse)
-                raise_for(response.error_code, None, f"fetch from {connection}")
-                records += self._take(response)
-        except ConnectionFailed:
-            # Answers that were not read would be taken for those of the next request.
-            for connection in asked:
-                connection.close()
+        questions, has_lost = self._questions(groups, wait_ms)
+        answers = _exchange(questions)
+        for connection, response in answers:
+            raise_for(response.error_code, None, f"fetch from {connection}")
+        records = self._take([response for _, response in answers])
+        if has_lost or len(answers) < len(questions):
             self._pause(topics)
         return records
+
+    def _questions(
+        self, groups: Mapping[int, list[TopicPartition]], wait_ms: int
+    ) -> tuple[list[_Question], bool]:
+        """What to ask whom, and whether some leader cannot be reached.
+
+        Connecting and making a request may ask brokers for metadata: all of that comes before
+        the first fetch is under way.
+        """
+        questions: list[_Question] = []
+        for leader, partitions in groups.items():
+            try:
+                connection = self.cluster.connection(leader)
+                questions.append((connection, self._request(connection, partitions, wait_ms)))
+            except ConnectionFailed:
+                continue
+        return questions, len(questions) < len(groups)
 
     def _request(
         self, connection: Connection, partitions: list[TopicPartition], wait_ms: int
@@ -190,18 +205,23 @@ class Consumer:
             topics=list(topics.values()),
         )
 
-    def _take(self, response: FetchResponse) -> list[ConsumerRecord]:
+    def _take(self, responses: list[FetchResponse]) -> list[ConsumerRecord]:
+        """The records in ``responses``; if one has an error that is raised, no position moves."""
         names = {topic.topic_id: topic.name for topic in self.cluster.topics.values()}
+        found: list[tuple[TopicPartition, PartitionData]] = []
+        for response in responses:
+            for topic in response.responses:
+                name = topic.topic or names.get(topic.topic_id, "")
+                found += [
+                    (TopicPartition(name, data.partition_index), data) for data in topic.partitions
+                ]
+        found = [each for each in found if each[0] in self._positions]
+        for partition, data in found:
+            if data.error_code != ErrorCode.NONE:
+                self._on_error(partition, error_code(data.error_code))
         records: list[ConsumerRecord] = []
-        for topic in response.responses:
-            name = topic.topic or names.get(topic.topic_id, "")
-            for data in topic.partitions:
-                partition = TopicPartition(name, data.partition_index)
-                if partition not in self._positions:
-                    continue
-                if data.error_code != ErrorCode.NONE:
-                    self._on_error(partition, error_code(data.error_code))
-                    continue
+        for partition, data in found:
+            if data.error_code == ErrorCode.NONE:
                 self.high_watermarks[partition] = data.high_watermark
                 records += self._decode(partition, data)
         return records
@@ -260,3 +280,22 @@ class Consumer:
         for _, header in iter_headers(batches):
             self._positions[partition] = max(start, header.next_offset)
         return records
+
+
+def _exchange(questions: list[_Question]) -> list[tuple[Connection, FetchResponse]]:
+    """The answers of those who gave one; nobody has an answer left that was not read."""
+    asked: list[Connection] = []
+    answers: list[tuple[Connection, FetchResponse]] = []
+    try:
+        for connection, request in questions:
+            with suppress(ConnectionFailed):
+                connection.post(request)
+                asked.append(connection)
+        while asked:
+            with suppress(ConnectionFailed):
+                answers.append((asked[0], asked[0].receive(FetchResponse)))
+            del asked[0]
+    finally:
+        for connection in asked:
+            connection.close()
+    return answers

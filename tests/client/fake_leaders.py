@@ -1,0 +1,127 @@
+"""Brokers that lead one partition each of topic ``t``, and answer fetches as a test wants it.
+
+Their logs have a record at every offset, whose value is the offset.
+"""
+
+import socket
+import struct
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Self
+
+from moldau.protocol.header import decode_request_header
+from moldau.protocol.message import Message
+from moldau.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
+from moldau.protocol.messages.fetch import (
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
+from moldau.protocol.messages.metadata import (
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from moldau.record.records import BatchBuilder
+
+FETCH, METADATA, API_VERSIONS = 1, 3, 18
+# Versions whose answers have no tags.
+APIS = [ApiVersion(API_VERSIONS, 0, 4), ApiVersion(METADATA, 0, 5), ApiVersion(FETCH, 4, 11)]
+
+Answer = Callable[[int, int], FetchResponse | None]
+
+
+def record_at(partition: int, offset: int) -> FetchResponse:
+    builder = BatchBuilder(base_offset=offset)
+    builder.append(timestamp=1000, key=None, value=b"%d" % offset)
+    return answered(
+        PartitionData(
+            partition_index=partition,
+            high_watermark=offset + 1,
+            last_stable_offset=offset + 1,
+            records=builder.build(),
+        )
+    )
+
+
+def answered(data: PartitionData) -> FetchResponse:
+    return FetchResponse(responses=[FetchableTopicResponse(topic="t", partitions=[data])])
+
+
+class FakeLeaders:
+    """Use as a context manager. ``answers[i]`` is what broker ``i`` makes of a fetch of partition
+    ``i`` from an offset; None hangs up."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self.answers = list(answers)
+        self._listening = [socket.create_server(("127.0.0.1", 0)) for _ in answers]
+        self._ports = [each.getsockname()[1] for each in self._listening]
+        self._open: list[socket.socket] = []
+        self._threads: list[threading.Thread] = []
+
+    @property
+    def bootstrap(self) -> str:
+        return f"127.0.0.1:{self._ports[0]}"
+
+    def __enter__(self) -> Self:
+        for node in range(len(self.answers)):
+            self._start(self._accept, node)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for each in [*self._listening, *self._open]:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+        for thread in self._threads:
+            thread.join(10)
+
+    def _start(self, target: Callable[..., None], *arguments: object) -> None:
+        thread = threading.Thread(target=target, args=arguments, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self, node: int) -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = self._listening[node].accept()
+                self._open.append(connection)
+                self._start(self._serve, node, connection)
+
+    def _serve(self, node: int, connection: socket.socket) -> None:
+        with suppress(OSError), connection, connection.makefile("rb") as reader:
+            while len(prefix := reader.read(4)) == 4:
+                frame = reader.read(struct.unpack(">i", prefix)[0])
+                header, position = decode_request_header(frame)
+                answer: Message | None
+                if header.api_key == API_VERSIONS:
+                    answer = ApiVersionsResponse(api_keys=APIS)
+                elif header.api_key == METADATA:
+                    answer = self._metadata()
+                else:
+                    request, _ = FetchRequest.decode(frame, position, header.api_version)
+                    (wanted,) = request.topics[0].partitions
+                    answer = self.answers[node](wanted.partition, wanted.fetch_offset)
+                if answer is None:
+                    return
+                body = struct.pack(">i", header.correlation_id) + answer.encode(header.api_version)
+                connection.sendall(struct.pack(">i", len(body)) + body)
+
+    def _metadata(self) -> MetadataResponse:
+        nodes = range(len(self._ports))
+        partitions = [
+            MetadataResponsePartition(
+                partition_index=node, leader_id=node, replica_nodes=[node], isr_nodes=[node]
+            )
+            for node in nodes
+        ]
+        return MetadataResponse(
+            brokers=[
+                MetadataResponseBroker(node, "127.0.0.1", self._ports[node]) for node in nodes
+            ],
+            controller_id=0,
+            topics=[MetadataResponseTopic(name="t", partitions=partitions)],
+        )
