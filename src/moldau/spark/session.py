@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from moldau.spark import class_archive
+from moldau.spark import class_archive, warm_up
 from moldau.spark.cache import cache_dir
 from moldau.spark.class_archive import ClassArchive
 from moldau.spark.errors import PipelineError
@@ -72,8 +72,9 @@ def session(
     builder = SparkSession.builder.appName(name).master(where)
     for key, value in chosen.items():
         builder = builder.config(key, value)
-    spark = builder.getOrCreate()
-    register(spark)
+    with warm_up.beside_start():
+        spark = builder.getOrCreate()
+        register(spark)
     if archive is not None and archive.is_due(time.time()):
         class_archive.make_at_exit()
     return spark
