@@ -13,6 +13,10 @@ from moldau.client.connection import Connection, ConnectionFailed
 from moldau.client.security_error import SecurityError
 from moldau.errors import ApiError, ErrorCode
 from moldau.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
+from moldau.protocol.messages.describe_cluster import (
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
 from moldau.protocol.messages.metadata import MetadataRequest, MetadataResponse
 
 UNSUPPORTED = int(ErrorCode.UNSUPPORTED_VERSION)
@@ -70,6 +74,19 @@ def test_requests_can_be_pipelined(bootstrap: str) -> None:
             connection.post(MetadataRequest(topics=[]))
         for _ in range(3):
             assert connection.receive(MetadataResponse).brokers
+
+
+def test_a_question_between_pipelined_requests_gets_its_own_answer(bootstrap: str) -> None:
+    host, port = parse_bootstrap(bootstrap)[0]
+    with Connection(host, port) as connection:
+        for _ in range(2):
+            connection.post(MetadataRequest(topics=[]))
+        described = connection.request(DescribeClusterRequest(), DescribeClusterResponse)
+        assert [broker.port for broker in described.brokers] == [port]
+        connection.post(MetadataRequest(topics=[]))
+        for _ in range(3):
+            assert connection.receive(MetadataResponse).brokers
+        assert not connection.is_stale
 
 
 def test_nobody_there_is_said_with_the_address() -> None:

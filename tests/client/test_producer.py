@@ -57,6 +57,18 @@ def test_empty_null_and_large_values_survive(bootstrap: str, new_topic: Callable
     assert [record.key for record in read] == [None, None, None]
 
 
+def test_another_topic_may_be_named_while_records_are_under_way(
+    bootstrap: str, new_topic: Callable[[], str]
+) -> None:
+    topics = [new_topic() for _ in range(4)]
+    with Producer(bootstrap, linger_ms=0) as producer:
+        for topic in topics:
+            sent = [producer.send(topic, b"%d" % number) for number in range(3)]
+            assert not sent[-1].is_done
+    for topic in topics:
+        assert [record.value for record in read_all(bootstrap, topic, 3)] == [b"0", b"1", b"2"]
+
+
 def test_keys_find_the_partition_of_their_hash(
     bootstrap: str, new_topic: Callable[[], str]
 ) -> None:

@@ -2,7 +2,7 @@
 
 The first thing said is ApiVersions; every later request is sent in the newest version
 that both sides know. Requests may be pipelined: ``post`` several, then ``receive`` their
-answers in the same order.
+answers in the same order. A ``request`` in between is answered in its own place.
 
 Where the security settings ask for it, TLS comes before everything, and a login right after
 ApiVersions; a login that will not last is renewed between two requests.
@@ -61,7 +61,7 @@ class Connection:
         self._security = security
         self._correlation_id = 0
         self._awaited: deque[tuple[int, int, int]] = deque()
-        # Answers that came before they were asked for, when a login was renewed.
+        # Answers that were read before ``receive`` asked for them: something else had to be asked.
         self._early: deque[bytes] = deque()
         self._renewal_s = math.inf
         self._first_id = 0
@@ -77,9 +77,15 @@ class Connection:
             raise
 
     def request(self, request: Message, response_class: type[R], *, max_version: int = NEWEST) -> R:
-        """Send ``request`` and wait for its answer."""
-        self.post(request, max_version=max_version)
-        return self.receive(response_class)
+        """Send ``request`` and wait for its answer, also while others are awaited.
+
+        Theirs come first, and are kept for ``receive``.
+        """
+        version = self.version_of(request.API_KEY, max_version)
+        if time.monotonic() >= self._renewal_s:
+            self._renew_login()
+        self._read_ahead()
+        return self._ask(request, response_class, version)
 
     def post(
         self, request: Message, *, is_answered: bool = True, max_version: int = NEWEST
@@ -194,18 +200,21 @@ class Connection:
         self._renewal_s = math.inf if lasts_s is None else time.monotonic() + lasts_s
 
     def _renew_login(self) -> None:
-        """Log in again; answers that are due come first, and are kept until they are asked for."""
-        while len(self._early) < len(self._awaited):
-            self._early.append(self._receive_frame())
+        self._read_ahead()
         try:
             self._log_in()
         except BaseException:
             self.close()
             raise
 
-    def _ask(self, request: Message, response_class: type[R], /) -> R:
+    def _read_ahead(self) -> None:
+        """Read the answers that are due, so that the next one belongs to the next question."""
+        while len(self._early) < len(self._awaited):
+            self._early.append(self._receive_frame())
+
+    def _ask(self, request: Message, response_class: type[R], version: int | None = None, /) -> R:
         """Ask out of turn; every answer that was due before is here already."""
-        self._post(request, self.version_of(request.API_KEY))
+        self._post(request, self.version_of(request.API_KEY) if version is None else version)
         return self._decode(self._receive_frame(), self._awaited.pop(), response_class)
 
     def _negotiate(self) -> None:
