@@ -44,6 +44,10 @@ _PIECES: Final = pa.schema(
         ("max_timestamp", pa.int64()),
     ]
 )
+# How much the second stage is given at a time. With Spark's 64 MiB a task would first wait until
+# that much is made, then for the broker to have most of it, and so on in turns.
+_ARROW_BATCH_BYTES: Final = "spark.sql.execution.arrow.maxBytesPerBatch"
+_GIVEN_AT_A_TIME: Final = 4 * 1024 * 1024
 REPORTS: Final = "stage int, attempt int, partitions array<string>, rows long, error string"
 _REPORTS: Final = pa.schema(
     [
@@ -81,6 +85,8 @@ def write_in_transaction(
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return iter([_as_arrow(write_pieces(batches, options, identity))])
 
+    # The session is the query's own.
+    rows.sparkSession.conf.set(_ARROW_BATCH_BYTES, str(_GIVEN_AT_A_TIME))
     pieces = rows.mapInArrow(encode, PIECES).repartitionById(writers, "writer")
     reports = [Report(*row) for row in pieces.mapInArrow(write, REPORTS).collect()]
     stages = sorted({report.stage for report in reports})
