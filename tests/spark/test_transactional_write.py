@@ -1,10 +1,21 @@
 """What the tasks of a transaction tell the driver, and what it makes of it."""
 
+from pathlib import Path
+
 import pytest
 
 from moldau.ids import TopicPartition
+from moldau.spark.encoding import EncodedRecords
 from moldau.spark.errors import PipelineError
-from moldau.spark.transactional_write import Report, check_reports, writer_of
+from moldau.spark.piece_files import PieceFile, PieceReader
+from moldau.spark.transactional_write import (
+    Report,
+    as_rows,
+    check_reports,
+    pieces_of,
+    targets_of,
+    writer_of,
+)
 
 CLEAN = [Report(4, 0, ["t-0", "t-2"], 10, None), Report(4, 0, ["t-1"], 5, None)]
 
@@ -34,3 +45,17 @@ def test_what_is_not_clean_ends_the_transaction(
 def test_the_partitions_of_a_topic_are_shared_out_evenly() -> None:
     shares = [writer_of(TopicPartition("orders", number), 3) for number in range(6)]
     assert sorted(shares) == [0, 0, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("has_file", [True, False])
+def test_pieces_are_the_same_behind_the_shuffle(tmp_path: Path, has_file: bool) -> None:
+    pieces = [
+        EncodedRecords(TopicPartition("orders", number % 2), b"%d" % number * 50, number, 7, 9)
+        for number in range(5)
+    ]
+    with PieceFile(str(tmp_path)) as file, PieceReader() as reader:
+        rows = as_rows(pieces, 2, file if has_file else None)
+        assert rows.column("records").null_count == (5 if has_file else 0)
+        assert list(pieces_of(rows, reader)) == pieces
+    assert targets_of(rows) == {TopicPartition("orders", 0), TopicPartition("orders", 1)}
+    assert as_rows([], 2, None).num_rows == 0

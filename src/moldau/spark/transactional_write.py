@@ -3,7 +3,8 @@
 Within a transaction the batches of a partition have one sequence, so each target partition is
 written by exactly one task. Shuffling rows to get there would cost more than writing them. So the
 first stage does what costs: it encodes rows into the records of batches, hundreds of them to a
-piece. Only the pieces are shuffled; the second stage puts headers on them and sends them.
+piece. Only the pieces are shuffled, on a single machine only their places (``piece_files``); the
+second stage puts headers on them and sends them.
 
 A task of the second stage must not run twice: what its first try has sent is part of the
 transaction already. So it never fails for a reason of its own but reports it, and if Spark runs it
@@ -12,6 +13,7 @@ again all the same (a worker died) it refuses. Whatever is not a clean report en
 
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -22,6 +24,7 @@ from moldau.errors import ApiError
 from moldau.ids import TopicPartition
 from moldau.spark.encoding import EncodedRecords
 from moldau.spark.errors import PipelineError, pipeline_errors
+from moldau.spark.piece_files import PieceFile, PieceReader, Place, piece_folder
 from moldau.spark.reading import cluster_of
 from moldau.spark.sink_options import SinkOptions
 from moldau.spark.writing import BatchWriter, encoder_of, new_sender
@@ -29,25 +32,30 @@ from moldau.spark.writing import BatchWriter, encoder_of, new_sender
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+# The records are in the row, or else in a file.
 PIECES: Final = (
-    "writer int, topic string, partition int, records binary, count int, "
-    "base_timestamp long, max_timestamp long"
+    "writer int, topic string, partition int, count int, base_timestamp long, max_timestamp long, "
+    "records binary, file string, position long, size int"
 )
 _PIECES: Final = pa.schema(
     [
         ("writer", pa.int32()),
         ("topic", pa.string()),
         ("partition", pa.int32()),
-        ("records", pa.binary()),
         ("count", pa.int32()),
         ("base_timestamp", pa.int64()),
         ("max_timestamp", pa.int64()),
+        ("records", pa.binary()),
+        ("file", pa.string()),
+        ("position", pa.int64()),
+        ("size", pa.int32()),
     ]
 )
-# How much the second stage is given at a time. With Spark's 64 MiB a task would first wait until
+_NOWHERE: Final = (None, None, None)
+# How much the second stage takes at a time. With Spark's 64 MiB a task would first wait until
 # that much is made, then for the broker to have most of it, and so on in turns.
 _ARROW_BATCH_BYTES: Final = "spark.sql.execution.arrow.maxBytesPerBatch"
-_GIVEN_AT_A_TIME: Final = 4 * 1024 * 1024
+_SENT_AT_A_TIME: Final = 4 * 1024 * 1024
 REPORTS: Final = "stage int, attempt int, partitions array<string>, rows long, error string"
 _REPORTS: Final = pa.schema(
     [
@@ -79,18 +87,21 @@ def write_in_transaction(
         PipelineError: a row cannot be written, the brokers do not take it, or a task ran twice.
     """
 
-    def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return encode_pieces(batches, options, writers)
-
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return iter([_as_arrow(write_pieces(batches, options, identity))])
 
+    spark = rows.sparkSession
     # The session is the query's own.
-    rows.sparkSession.conf.set(_ARROW_BATCH_BYTES, str(_GIVEN_AT_A_TIME))
-    pieces = rows.mapInArrow(encode, PIECES).repartitionById(writers, "writer")
-    reports = [Report(*row) for row in pieces.mapInArrow(write, REPORTS).collect()]
+    spark.conf.set(_ARROW_BATCH_BYTES, str(_SENT_AT_A_TIME))
+    with piece_folder(spark) as folder:
+
+        def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return encode_pieces(batches, options, writers, folder)
+
+        pieces = rows.mapInArrow(encode, PIECES).repartitionById(writers, "writer")
+        reports = [Report(*row) for row in pieces.mapInArrow(write, REPORTS).collect()]
     stages = sorted({report.stage for report in reports})
-    check_reports(reports, _stages_tried_again(rows.sparkSession, stages))
+    check_reports(reports, _stages_tried_again(spark, stages))
     return sum(report.rows for report in reports)
 
 
@@ -138,26 +149,37 @@ _TRIED_AGAIN: Final = (
 
 
 def encode_pieces(
-    batches: Iterable[pa.RecordBatch], options: SinkOptions, writers: int
+    batches: Iterable[pa.RecordBatch], options: SinkOptions, writers: int, folder: str | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """The first stage: rows into the records of batches, with the task that will send them."""
-    with pipeline_errors():
+    """The first stage: rows into the records of batches, with the task that will send them.
+
+    With a ``folder`` the records go to a file there.
+    """
+    with pipeline_errors(), ExitStack() as stack:
+        file = None if folder is None else stack.enter_context(PieceFile(folder))
         encoder = encoder_of(cluster_of(options.client), options)
         for batch in batches:
-            pieces = list(encoder.encode(batch))
-            columns = [
-                [writer_of(piece.partition, writers) for piece in pieces],
-                [piece.partition.topic for piece in pieces],
-                [piece.partition.partition for piece in pieces],
-                [piece.payload for piece in pieces],
-                [piece.record_count for piece in pieces],
-                [piece.base_timestamp for piece in pieces],
-                [piece.max_timestamp for piece in pieces],
-            ]
-            yield pa.RecordBatch.from_arrays(
-                [pa.array(each, field.type) for each, field in zip(columns, _PIECES, strict=True)],
-                schema=_PIECES,
-            )
+            yield as_rows(list(encoder.encode(batch)), writers, file)
+
+
+def as_rows(pieces: list[EncodedRecords], writers: int, file: PieceFile | None) -> pa.RecordBatch:
+    """Pieces as they are shuffled."""
+    rows: list[tuple[Any, ...]] = [
+        (
+            writer_of(piece.partition, writers),
+            *piece.partition,
+            piece.record_count,
+            piece.base_timestamp,
+            piece.max_timestamp,
+            *((piece.payload, *_NOWHERE) if file is None else (None, *file.put(piece.payload))),
+        )
+        for piece in pieces
+    ]
+    columns = zip(*rows, strict=True) if rows else [()] * len(_PIECES)
+    return pa.RecordBatch.from_arrays(
+        [pa.array(each, field.type) for each, field in zip(columns, _PIECES, strict=True)],
+        schema=_PIECES,
+    )
 
 
 def writer_of(target: TopicPartition, writers: int) -> int:
@@ -189,25 +211,37 @@ def _send(
     transactions = Transactions(cluster)
     sender = new_sender(cluster, options.producing, identity.producer())
     known: set[TopicPartition] = set()
-    with BatchWriter(sender, options.producing.codec) as writer:
+    with BatchWriter(sender, options.producing.codec) as writer, PieceReader() as reader:
         for batch in batches:
-            pieces = _pieces(batch)
-            new = {piece.partition for piece in pieces} - known
+            new = targets_of(batch) - known
             if new:
                 transactions.add_partitions(identity, new)
                 known |= new
-            for piece in pieces:
+            unsent = 0
+            for piece in pieces_of(batch, reader):
                 writer.add(piece)
+                unsent += len(piece.payload)
+                if unsent >= _SENT_AT_A_TIME:
+                    writer.send()
+                    unsent = 0
             writer.send()
     return known, writer.written
 
 
-def _pieces(batch: pa.RecordBatch) -> list[EncodedRecords]:
-    columns = [column.to_pylist() for column in batch.columns[1:]]
-    return [
-        EncodedRecords(TopicPartition(topic, partition), *rest)
-        for topic, partition, *rest in zip(*columns, strict=True)
-    ]
+def targets_of(batch: pa.RecordBatch) -> set[TopicPartition]:
+    """Where the pieces of a batch belong."""
+    topics, partitions = (batch.column(name).to_pylist() for name in ("topic", "partition"))
+    return set(map(TopicPartition, topics, partitions))
+
+
+def pieces_of(batch: pa.RecordBatch, reader: PieceReader) -> Iterator[EncodedRecords]:
+    """The pieces of a batch; what is in files is read one piece at a time."""
+    for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+        _, topic, partition, count, base_timestamp, max_timestamp, records, *place = row
+        payload = reader.read(Place(*place)) if records is None else records
+        yield EncodedRecords(
+            TopicPartition(topic, partition), payload, count, base_timestamp, max_timestamp
+        )
 
 
 def _as_arrow(report: Report) -> pa.RecordBatch:
