@@ -22,14 +22,10 @@ import threading
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
-from moldau.record.header import Buffer, CorruptBatch
+from moldau.record.header import Buffer, CorruptBatch, UnpacksTooLarge
 
 if TYPE_CHECKING:
     import zstandard
-
-
-class UnpacksTooLarge(CorruptBatch):
-    """The data may be sound, but there is more of it than whoever unpacks it wants."""
 
 
 class Codec(IntEnum):

@@ -15,7 +15,6 @@ from moldau.record.compression import (
     CODEC_BY_NAME,
     MAX_DECOMPRESSED_BYTES,
     Codec,
-    UnpacksTooLarge,
     compress,
     decompress,
 )
@@ -28,6 +27,7 @@ from moldau.record.header import (
     TRANSACTIONAL_FLAG,
     BatchHeader,
     CorruptBatch,
+    UnpacksTooLarge,
     seal,
 )
 from moldau.record.produced import ProducedBatch

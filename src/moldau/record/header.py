@@ -65,6 +65,11 @@ class CorruptBatch(ApiError):  # noqa: N818  # a state of the bytes, as in Kafka
         super().__init__(ErrorCode.CORRUPT_MESSAGE, message)
 
 
+# Here, and not with the codecs, because a class that is compiled has only compiled subclasses.
+class UnpacksTooLarge(CorruptBatch):
+    """The data may be sound, but there is more of it than whoever unpacks it wants."""
+
+
 class BatchHeader:
     """The fields of one header, and what follows from them."""
 

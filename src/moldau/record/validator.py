@@ -24,7 +24,7 @@ Rules this module keeps:
 from typing import TYPE_CHECKING, Final
 
 from moldau.errors import ApiError, ErrorCode
-from moldau.record.compression import Codec, UnpacksTooLarge, decompress
+from moldau.record.compression import Codec, decompress
 from moldau.record.fitting import (
     FOREVER,
     MAX_UNASKED_BYTES,
@@ -44,6 +44,7 @@ from moldau.record.header import (
     SMALL_BATCH_BYTES,
     BatchHeader,
     CorruptBatch,
+    UnpacksTooLarge,
     crc_is_valid,
     read_header,
 )
