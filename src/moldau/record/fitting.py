@@ -180,10 +180,10 @@ class Fitting:
                 limit = MAX_DECOMPRESSED_BYTES if is_asked else MAX_UNASKED_BYTES
                 self.records = decompress(header.compression, self.records, limit)
             position = walk_records(self.records, 0, len(self.records), facts)
-        except UnpacksTooLarge as error:
+        except UnpacksTooLarge as excess:
             if not is_asked:
                 return None
-            raise invalid_record(str(error)) from error
+            raise invalid_record(str(excess)) from excess
         except CorruptBatch as error:
             raise invalid_record(str(error)) from error
         if facts.passed != header.record_count or position != len(self.records):
