@@ -183,6 +183,8 @@ def test_a_pipe_is_sent_while_it_is_still_open_and_ctrl_c_ends_reading_cleanly(
         [*COMMAND, "consume", topic, "--from-beginning", *where],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        # Whoever runs the tests in the background has them, and their children, ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     writer = subprocess.Popen([*COMMAND, "produce", topic, *where], stdin=subprocess.PIPE)
     assert writer.stdin is not None
