@@ -5,10 +5,8 @@ Their logs have a record at every offset, whose value is the offset.
 
 import socket
 import struct
-import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Self
 
 from moldau.protocol.header import decode_request_header
 from moldau.protocol.message import Message
@@ -26,6 +24,7 @@ from moldau.protocol.messages.metadata import (
     MetadataResponseTopic,
 )
 from moldau.record.records import BatchBuilder
+from tests.client.threaded_server import ThreadedServer
 
 FETCH, METADATA, API_VERSIONS = 1, 3, 18
 # Versions whose answers have no tags.
@@ -51,47 +50,19 @@ def answered(data: PartitionData) -> FetchResponse:
     return FetchResponse(responses=[FetchableTopicResponse(topic="t", partitions=[data])])
 
 
-class FakeLeaders:
+class FakeLeaders(ThreadedServer):
     """Use as a context manager. ``answers[i]`` is what broker ``i`` makes of a fetch of partition
     ``i`` from an offset; None hangs up."""
 
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)
-        self._listening = [socket.create_server(("127.0.0.1", 0)) for _ in answers]
-        self._ports = [each.getsockname()[1] for each in self._listening]
-        self._open: list[socket.socket] = []
-        self._threads: list[threading.Thread] = []
+        super().__init__(len(answers))
 
     @property
     def bootstrap(self) -> str:
-        return f"127.0.0.1:{self._ports[0]}"
+        return f"127.0.0.1:{self.ports[0]}"
 
-    def __enter__(self) -> Self:
-        for node in range(len(self.answers)):
-            self._start(self._accept, node)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for each in [*self._listening, *self._open]:
-            with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-            each.close()
-        for thread in self._threads:
-            thread.join(10)
-
-    def _start(self, target: Callable[..., None], *arguments: object) -> None:
-        thread = threading.Thread(target=target, args=arguments, daemon=True)
-        self._threads.append(thread)
-        thread.start()
-
-    def _accept(self, node: int) -> None:
-        with suppress(OSError):
-            while True:
-                connection, _ = self._listening[node].accept()
-                self._open.append(connection)
-                self._start(self._serve, node, connection)
-
-    def _serve(self, node: int, connection: socket.socket) -> None:
+    def serve(self, number: int, connection: socket.socket) -> None:
         with suppress(OSError), connection, connection.makefile("rb") as reader:
             while len(prefix := reader.read(4)) == 4:
                 frame = reader.read(struct.unpack(">i", prefix)[0])
@@ -104,14 +75,14 @@ class FakeLeaders:
                 else:
                     request, _ = FetchRequest.decode(frame, position, header.api_version)
                     (wanted,) = request.topics[0].partitions
-                    answer = self.answers[node](wanted.partition, wanted.fetch_offset)
+                    answer = self.answers[number](wanted.partition, wanted.fetch_offset)
                 if answer is None:
                     return
                 body = struct.pack(">i", header.correlation_id) + answer.encode(header.api_version)
                 connection.sendall(struct.pack(">i", len(body)) + body)
 
     def _metadata(self) -> MetadataResponse:
-        nodes = range(len(self._ports))
+        nodes = range(len(self.ports))
         partitions = [
             MetadataResponsePartition(
                 partition_index=node, leader_id=node, replica_nodes=[node], isr_nodes=[node]
@@ -119,9 +90,7 @@ class FakeLeaders:
             for node in nodes
         ]
         return MetadataResponse(
-            brokers=[
-                MetadataResponseBroker(node, "127.0.0.1", self._ports[node]) for node in nodes
-            ],
+            brokers=[MetadataResponseBroker(node, "127.0.0.1", self.ports[node]) for node in nodes],
             controller_id=0,
             topics=[MetadataResponseTopic(name="t", partitions=partitions)],
         )

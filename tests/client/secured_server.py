@@ -7,11 +7,9 @@ connection.
 import socket
 import ssl
 import struct
-import threading
 from collections.abc import Callable, Generator
 from contextlib import suppress
 from pathlib import Path
-from typing import Self
 
 from moldau.errors import ErrorCode
 from moldau.protocol.header import RequestHeader, decode_request_header
@@ -24,6 +22,7 @@ from moldau.protocol.messages.sasl_authenticate import (
 )
 from moldau.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from tests.client.scram_server import ScramServer
+from tests.client.threaded_server import ThreadedServer
 
 METADATA, HANDSHAKE, API_VERSIONS, AUTHENTICATE = 3, 17, 18, 36
 # Versions whose answers have no tags.
@@ -56,7 +55,7 @@ def server_context(store: Path, *, client_authority: Path | None = None) -> ssl.
     return context
 
 
-class SecuredServer:
+class SecuredServer(ThreadedServer):
     """Use as a context manager; ``port`` is where it listens."""
 
     def __init__(
@@ -69,41 +68,17 @@ class SecuredServer:
         self._context = context
         self._mechanisms = mechanisms
         self._lifetime_ms = lifetime_ms
-        self._listening = socket.create_server(("127.0.0.1", 0))
-        self._threads: list[threading.Thread] = []
-        self._open: list[socket.socket] = []
-        self.port: int = self._listening.getsockname()[1]
+        super().__init__()
         # The API keys of each connection, in their order.
         self.asked: list[list[int]] = []
 
-    def __enter__(self) -> Self:
-        self._start(self._accept)
-        return self
+    @property
+    def port(self) -> int:
+        return self.ports[0]
 
-    def __exit__(self, *_: object) -> None:
-        # Closing alone does not wake who waits in accept or read.
-        for each in [self._listening, *self._open]:
-            with suppress(OSError):
-                each.shutdown(socket.SHUT_RDWR)
-            each.close()
-        for thread in self._threads:
-            thread.join(10)
-
-    def _start(self, target: Callable[..., None], *arguments: object) -> None:
-        thread = threading.Thread(target=target, args=arguments, daemon=True)
-        self._threads.append(thread)
-        thread.start()
-
-    def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
-                connection, _ = self._listening.accept()
-                self._open.append(connection)
-                keys: list[int] = []
-                self.asked.append(keys)
-                self._start(self._serve, connection, keys)
-
-    def _serve(self, connection: socket.socket, keys: list[int]) -> None:
+    def serve(self, number: int, connection: socket.socket) -> None:
+        keys: list[int] = []
+        self.asked.append(keys)
         # A client that hangs up, or a handshake that fails, is the client's story.
         with suppress(OSError), connection:
             if self._context is not None:

@@ -17,6 +17,7 @@ import pytest
 from tools import wire
 from tools.brokers import BROKER_KINDS, HOST, ApacheKafkaBroker, Broker
 
+from tests.compat.broker_talk import Both
 from tests.compat.clients.base import CODECS, Client
 from tests.compat.clients.members import BROKER_SETTINGS, MemberFactory
 from tests.compat.clients.programs import (
@@ -210,6 +211,14 @@ def group_reference(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker
 def group_brokers(group_reference: Broker, group_broker: Broker) -> list[int]:
     """The ports of Apache Kafka and of the broker under test."""
     return [group_reference.port, group_broker.port]
+
+
+@pytest.fixture(scope="module")
+def both(group_brokers: list[int]) -> Iterator[Both]:
+    """Asks the two the same questions."""
+    asked = Both(group_brokers)
+    yield asked
+    asked.close()
 
 
 @pytest.fixture(scope="session")

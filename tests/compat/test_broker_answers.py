@@ -6,7 +6,6 @@ sessions, batches that must be refused, questions about security where there is 
 
 import struct
 import uuid
-from collections.abc import Iterator
 from typing import Any
 
 import crc32c
@@ -57,13 +56,6 @@ from tests.compat.broker_talk import Both, Side
 # A duplicate is answered with the time of its first copy.
 CLOCK = ("log_append_time_ms",)
 GROUP, LOGGER, CLIENT_METRICS, TOPIC, BROKER = 32, 8, 16, 2, 4
-
-
-@pytest.fixture(scope="module")
-def both(group_brokers: list[int]) -> Iterator[Both]:
-    asked = Both(group_brokers)
-    yield asked
-    asked.close()
 
 
 @pytest.fixture

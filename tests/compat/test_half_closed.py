@@ -2,10 +2,7 @@
 
 import socket
 import uuid
-from collections.abc import Iterator
 from typing import Any
-
-import pytest
 
 from tests.broker.batches import batch
 from tests.broker.producing import fetch_request, produce_request
@@ -13,13 +10,6 @@ from tests.compat.broker_talk import CLOSED, Both
 from tests.running import WireClient
 
 VERSION = 12
-
-
-@pytest.fixture(scope="module")
-def both(group_brokers: list[int]) -> Iterator[Both]:
-    asked = Both(group_brokers)
-    yield asked
-    asked.close()
 
 
 def answers_after_the_end(port: int, requests: list[Any], tail: bytes = b"") -> list[str]:

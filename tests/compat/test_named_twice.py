@@ -4,7 +4,6 @@ But for Produce: Apache Kafka drops all but the last batch of a partition and ac
 """
 
 import uuid
-from collections.abc import Iterator
 
 import pytest
 
@@ -41,13 +40,6 @@ NAMED = [
 ]
 
 Named = list[list[tuple[int, int]]]
-
-
-@pytest.fixture(scope="module")
-def both(group_brokers: list[int]) -> Iterator[Both]:
-    asked = Both(group_brokers)
-    yield asked
-    asked.close()
 
 
 @pytest.fixture

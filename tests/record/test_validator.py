@@ -1,71 +1,35 @@
 """What becomes of a produced batch, one rule at a time."""
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from moldau.config.topic import LogConfig
 from moldau.errors import ApiError, ErrorCode
 from moldau.record.compression import MAX_DECOMPRESSED_BYTES, Codec, compress
-from moldau.record.fitting import MAX_UNASKED_BYTES, Fitting
+from moldau.record.fitting import MAX_UNASKED_BYTES
 from moldau.record.header import (
     BATCH_HEADER_SIZE,
     SMALL_BATCH_BYTES,
     BatchHeader,
-    crc_is_valid,
     encode_batch,
     read_header,
 )
-from moldau.record.produced import ProducedBatch
 from moldau.record.records import BatchBuilder, decode_records, encode_record
 from moldau.record.validator import (
     RecordErrors,
     check_produce_version,
-    fit_built,
     validate_produced,
 )
-
-NOW = 1_700_000_000_000
-HOUR = 3_600_000
-DEFAULT = LogConfig()
-both = pytest.mark.parametrize("walk", [True, False], ids=["walking", "opaque"])
-
-
-def batch(*timestamps: int, codec: int = 0, key: bytes | None = b"key", **options: Any) -> bytes:
-    builder = BatchBuilder(codec, **options)
-    for index, timestamp in enumerate(timestamps or (NOW, NOW + 1, NOW + 2)):
-        builder.append(timestamp, key, b"value %d " % index * 20, [("name", b"content")])
-    return builder.build()
-
-
-def changed(data: bytes, change: Callable[[BatchHeader], None]) -> bytes:
-    """The batch with other header fields and a checksum that fits them."""
-    header = read_header(data, 0)
-    change(header)
-    return encode_batch(header, data[BATCH_HEADER_SIZE:])
-
-
-def with_field(name: str, value: int, data: bytes | None = None) -> bytes:
-    return changed(data or batch(), lambda header: setattr(header, name, value))
-
-
-def stored(produced: ProducedBatch) -> bytes:
-    data = b"".join(produced.parts(500, 7))
-    assert len(data) == produced.size_bytes
-    header = read_header(data, 0)
-    assert crc_is_valid(data, 0, header)
-    assert (header.base_offset, header.partition_leader_epoch) == (500, 7)
-    return data
-
-
-def code_of(data: bytes | None, config: LogConfig = DEFAULT, **options: Any) -> ErrorCode:
-    with pytest.raises(ApiError) as caught:
-        validate_produced(data, config, NOW, **options)
-    return caught.value.code
+from tests.record.producing import (
+    DEFAULT,
+    HOUR,
+    NOW,
+    batch,
+    both,
+    changed,
+    code_of,
+    stored,
+    with_field,
+)
 
 
 @both
@@ -420,129 +384,3 @@ def test_records_whose_offsets_do_not_count_up_are_numbered_anew(codec: Codec) -
     assert [record.key for record in records] == [b"k0", b"k1", b"k2"]
     assert read_header(written, 0).base_timestamp == NOW + 10
     assert records[0].headers == (("h", None),)
-
-
-# Anything at all
-
-configs = st.builds(
-    LogConfig,
-    message_timestamp_type=st.sampled_from(["CreateTime", "LogAppendTime"]),
-    message_timestamp_before_max_ms=st.sampled_from([2**63 - 1, HOUR]),
-    compression_type=st.sampled_from(["producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"]),
-    cleanup_policy=st.sampled_from([("delete",), ("compact",)]),
-)
-
-
-def outcome(
-    data: bytes | memoryview, config: LogConfig, walk: bool, from_client: bool
-) -> bytes | str:
-    try:
-        produced = validate_produced(data, config, NOW, look_inside=walk, from_client=from_client)
-    except ApiError as error:
-        return f"{error.code.name}: {error.message}"
-    return stored(produced)
-
-
-def check_outcome(data: bytes, config: LogConfig, walk: bool, from_client: bool) -> None:
-    frame = bytearray(data)
-    found = outcome(memoryview(frame), config, walk, from_client)
-    assert frame == data
-    assert found == outcome(data, config, walk, from_client)
-    if isinstance(found, bytes):
-        # What was taken at a glance is what a closer look makes of it.
-        header = read_header(data, 0)
-        looked_at = Fitting(
-            data[: header.size_bytes],
-            header,
-            config,
-            NOW,
-            from_client=from_client,
-            ignore_size=False,
-            look_inside=walk,
-        )
-        assert stored(looked_at.fit()) == found
-
-
-@given(st.sampled_from(list(Codec)), configs, st.booleans(), st.booleans(), st.data())
-def test_a_damaged_batch_is_refused_or_stored_whole(
-    codec: Codec, config: LogConfig, walk: bool, from_client: bool, data: st.DataObject
-) -> None:
-    damaged = bytearray(batch(codec=codec))
-    for _ in range(data.draw(st.integers(1, 3))):
-        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
-    check_outcome(bytes(damaged), config, walk, from_client)
-
-
-@given(st.sampled_from(list(Codec)), configs, st.booleans(), st.booleans(), st.data())
-def test_a_batch_that_lies_under_a_right_checksum_is_refused_or_stored_whole(
-    codec: Codec, config: LogConfig, walk: bool, from_client: bool, data: st.DataObject
-) -> None:
-    damaged = bytearray(batch(codec=codec))
-    for _ in range(data.draw(st.integers(1, 3))):
-        damaged[data.draw(st.integers(21, len(damaged) - 1))] = data.draw(st.integers(0, 255))
-    sealed = encode_batch(read_header(damaged, 0), bytes(damaged[BATCH_HEADER_SIZE:]))
-    check_outcome(sealed, config, walk, from_client)
-
-
-@given(st.binary(max_size=150), configs, st.booleans())
-def test_noise_is_refused(noise: bytes, config: LogConfig, walk: bool) -> None:
-    with pytest.raises(ApiError):
-        validate_produced(noise, config, NOW, look_inside=walk)
-
-
-# --- batches that this process built
-
-
-def built(codec: Codec = Codec.NONE, value: bytes = b"v") -> BatchBuilder:
-    builder = BatchBuilder(codec)
-    for number in range(3):
-        builder.append(NOW, b"k%d" % number, value)
-    return builder
-
-
-@pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
-def test_a_batch_built_here_goes_to_the_log_as_it_is(codec: Codec) -> None:
-    """The bytes are those of ``build``, and nobody has looked at them once more."""
-    config = LogConfig(cleanup_policy=("compact",))
-    batch = built(codec).build_for_log()
-    assert fit_built(batch, config, NOW) is batch
-    assert b"".join(batch.parts(0, -1)) == built(codec).build()
-    again = validate_produced(b"".join(batch.parts(0, -1)), config, NOW)
-    assert again.header.record_count == batch.header.record_count == 3
-
-
-@pytest.mark.parametrize(
-    "wish",
-    [
-        {"compression_type": "lz4"},
-        {"message_timestamp_type": "LogAppendTime"},
-        {"message_timestamp_after_max_ms": 5},
-        {"message_timestamp_before_max_ms": 5},
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("now_ms", [NOW - 100, NOW, NOW + 100])
-def test_a_batch_built_here_is_made_to_fit_what_the_topic_wants(
-    wish: dict[str, Any], now_ms: int
-) -> None:
-    """As one that came from outside would be, and is refused where that would be."""
-    config = replace(LogConfig(cleanup_policy=("compact",)), **wish)
-
-    def outcome(fit: Callable[[], ProducedBatch]) -> bytes | ErrorCode:
-        try:
-            return stored(fit())
-        except ApiError as refusal:
-            return refusal.code
-
-    data = built().build()
-    options = {"from_client": False, "look_inside": False}
-    expected = outcome(lambda: validate_produced(data, config, now_ms, **options))
-    batch = built().build_for_log()
-    assert outcome(lambda: fit_built(batch, config, now_ms)) == expected
-
-
-def test_a_batch_built_here_may_be_too_large_too() -> None:
-    config = LogConfig(max_message_bytes=1000)
-    with pytest.raises(ApiError) as refused:
-        fit_built(built(value=bytes(1000)).build_for_log(), config, NOW)
-    assert refused.value.code is ErrorCode.MESSAGE_TOO_LARGE

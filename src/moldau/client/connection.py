@@ -81,11 +81,9 @@ class Connection:
 
         Theirs come first, and are kept for ``receive``.
         """
-        version = self.version_of(request.API_KEY, max_version)
-        if time.monotonic() >= self._renewal_s:
-            self._renew_login()
         self._read_ahead()
-        return self._ask(request, response_class, version)
+        self.post(request, max_version=max_version)
+        return self._receive_last(response_class)
 
     def post(
         self, request: Message, *, is_answered: bool = True, max_version: int = NEWEST
@@ -212,10 +210,14 @@ class Connection:
         while len(self._early) < len(self._awaited):
             self._early.append(self._receive_frame())
 
-    def _ask(self, request: Message, response_class: type[R], version: int | None = None, /) -> R:
-        """Ask out of turn; every answer that was due before is here already."""
-        self._post(request, self.version_of(request.API_KEY) if version is None else version)
+    def _receive_last(self, response_class: type[R]) -> R:
+        """The answer to the last request; those to all others have been read."""
         return self._decode(self._receive_frame(), self._awaited.pop(), response_class)
+
+    def _ask(self, request: Message, response_class: type[R], /) -> R:
+        """Ask out of turn; every answer that was due before is here already."""
+        self._post(request, self.version_of(request.API_KEY))
+        return self._receive_last(response_class)
 
     def _negotiate(self) -> None:
         """Learn what the broker speaks; one too old for our ApiVersions says so in version 0."""

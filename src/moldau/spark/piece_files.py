@@ -9,7 +9,7 @@ Rules this module keeps:
 * A file belongs to one try of one task. One that is tried again writes another, and nobody is
   told of the first.
 * The folder goes with the batch for which it was made. It lies where Spark keeps its own temporary
-  files, so what a driver that was killed leaves behind is found and removed with those.
+  files, and what a driver that was killed leaves behind is found there with those.
 """
 
 import os
