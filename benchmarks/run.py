@@ -1,0 +1,225 @@
+"""One run of the benchmark: every row that was asked for, on Moldau and Apache Kafka in turn.
+
+A row that fails is noted with its reason and costs no other row: the brokers are started again
+where they died, and what has been measured is on disk after each row.
+"""
+
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tools import wire
+from tools.brokers import HOST, ApacheKafkaBroker, Broker, MoldauBroker
+
+from benchmarks import group_rows, log_rows, many_rows, spark_rows
+from benchmarks.clients import Clients, UnavailableError
+from benchmarks.meter import usage
+from benchmarks.report import Line, absolute_line, lines_of
+from benchmarks.rows import Amounts, Figures, Row, Workbench, all_rows
+
+IDLE_S = 3.0
+IDLE_RSS_LIMIT_MB = 60.0
+BROKER_SETTINGS = {**group_rows.BROKER_SETTINGS, **log_rows.BROKER_SETTINGS}
+START_UP = "start-up to the first answered request"
+
+Side = TypeVar("Side")
+
+
+def interleaved(
+    sides: dict[str, Side], measure: Callable[[Side], Figures], repeat: int
+) -> dict[str, list[Figures]]:
+    """Moldau Kafka, Kafka Moldau, ...: what drifts on the machine affects both alike."""
+    runs: dict[str, list[Figures]] = {name: [] for name in sides}
+    for turn in range(repeat):
+        order = list(sides.items()) if turn % 2 == 0 else list(sides.items())[::-1]
+        for name, side in order:
+            runs[name].append(measure(side))
+    return runs
+
+
+def start_up(broker: Broker) -> Figures:
+    """Seconds from the start of the process to the first answered request, on an old directory."""
+    broker.start()
+    ready = broker.ready_s
+    broker.stop()
+    return {"start_s": ready}
+
+
+def answers(broker: Broker) -> bool:
+    try:
+        return bool(wire.broker_ids(HOST, broker.port))
+    except OSError:
+        return False
+
+
+def rows_of(bench: Workbench) -> list[Row]:
+    """What is measured on two brokers that run side by side."""
+    return [*all_rows(bench), *group_rows.group_rows(bench), *log_rows.log_rows(bench)]
+
+
+def row_names(bench: Workbench) -> list[str]:
+    """The names of all rows, in the order in which they are measured."""
+    return [
+        START_UP,
+        *(many_rows.row_name(count) for count in bench.amounts.idle_partitions),
+        *(row.name for row in spark_rows.spark_rows()),
+        *(row.name for row in rows_of(bench)),
+    ]
+
+
+class Run:
+    """Measures the rows whose name ``wants`` accepts, and calls ``save`` after each."""
+
+    def __init__(
+        self,
+        folder: Path,
+        amounts: Amounts,
+        repeat: int,
+        wants: Callable[[str], bool],
+        save: Callable[["Run"], None],
+    ) -> None:
+        self.folder = folder
+        self.repeat = repeat
+        self.wants = wants
+        self.bench = Workbench(Clients(folder), amounts)
+        self.sides: dict[str, Broker] = {
+            "moldau": MoldauBroker(folder / "moldau" / "data", BROKER_SETTINGS),
+            "kafka": ApacheKafkaBroker(folder / "kafka" / "data", BROKER_SETTINGS),
+        }
+        self.lines: list[Line] = []
+        self.runs: dict[str, Any] = {}
+        self.notes: list[str] = []
+        self.failures = 0
+        self._save = save
+        self._begun = 0
+        self._total = sum(wants(name) for name in row_names(self.bench))
+
+    def everything(self) -> None:
+        for broker in self.sides.values():
+            broker.directory.parent.mkdir(parents=True, exist_ok=True)
+            broker.start()  # The first start formats; nobody measures that.
+            broker.stop()
+        if self.wants(START_UP):
+            with self._row(START_UP):
+                runs = interleaved(self.sides, start_up, self.repeat)
+                self._keep(START_UP, runs, [("start_s", "at most", 0.1)])
+        for count in self.bench.amounts.idle_partitions:
+            if self.wants(many_rows.row_name(count)):
+                self._idle_partitions(count)
+        for needs_transactions in (False, True):
+            self._spark(needs_transactions)
+        rows = [row for row in rows_of(self.bench) if self.wants(row.name)]
+        try:
+            if rows:
+                self._side_by_side(rows)
+        finally:
+            self._stop_all()
+
+    @contextmanager
+    def _row(self, name: str) -> Iterator[None]:
+        """Around the measuring of one row: progress before, a note if it fails, saved after."""
+        self._begun += 1
+        began = time.monotonic()
+        place = f"[{self._begun}/{self._total}]"
+        say(f"{place} {name} ...")
+        try:
+            yield
+        except Exception as error:
+            # What the machine lacks is no failure.
+            self.failures += not isinstance(error, UnavailableError)
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            self.notes.append(f"not measured: {name}: {reason}")
+            say(f"{place} {name}: not measured, {reason}")
+        else:
+            say(f"{place} {name}: {time.monotonic() - began:.0f} s")
+        self._save(self)
+
+    def _keep(self, name: str, runs: Any, targets: Any, limits: Any = None) -> None:
+        self.runs[name] = runs
+        self.lines += lines_of(name, runs, targets, limits)
+
+    def _side_by_side(self, rows: list[Row]) -> None:
+        self._start_all()
+        self._memory("idle")
+        say("warming up both brokers")
+        for broker in self.sides.values():
+            self.bench.warm_up(broker)
+        for row in rows:
+            with self._row(row.name):
+                self._start_all()
+                runs = interleaved(self.sides, row.measure, self.repeat)
+                self._keep(row.name, runs, row.targets, row.limits)
+        self._start_all()
+        self._memory("loaded")
+
+    def _start_all(self) -> None:
+        """Start what does not answer: at first both brokers, later one that a row has ended."""
+        for broker in self.sides.values():
+            if broker.process is not None and not answers(broker):
+                broker.kill()
+            if broker.process is None:
+                broker.start()
+
+    def _stop_all(self) -> None:
+        for broker in self.sides.values():
+            if broker.process is not None:
+                broker.stop()
+
+    def _idle_partitions(self, count: int) -> None:
+        name = many_rows.row_name(count)
+        sides = many_rows.sides(self.folder, count, BROKER_SETTINGS)
+        with self._row(name):
+            try:
+                filled = interleaved(sides, lambda broker: many_rows.fill(broker, count), 1)
+                started = interleaved(sides, start_up, self.repeat)
+            finally:
+                for broker in sides.values():
+                    if broker.process is not None:
+                        broker.kill()
+                    shutil.rmtree(broker.directory, ignore_errors=True)
+            runs = {side: [filled[side][0] | each for each in started[side]] for side in sides}
+            self._keep(name, runs, many_rows.TARGETS, many_rows.LIMITS)
+
+    def _spark(self, needs_transactions: bool) -> None:
+        """Both connectors on one broker: ours, or Apache Kafka for what needs transactions."""
+        rows = [
+            row
+            for row in spark_rows.spark_rows()
+            if row.needs_transactions == needs_transactions and self.wants(row.name)
+        ]
+        if not rows:
+            return
+        broker = self.sides["kafka" if needs_transactions else "moldau"]
+        broker.start()
+        try:
+            with spark_rows.spark_bench(self.bench, broker) as bench:
+                for row in rows:
+                    with self._row(row.name):
+                        # What is loaded and compiled only once shall not count.
+                        measure = partial(row.measure, bench)
+                        interleaved(spark_rows.SIDES, measure, 1)
+                        runs = interleaved(spark_rows.SIDES, measure, self.repeat)
+                        self._keep(row.name, runs, row.targets)
+        except Exception as error:
+            self.failures += not isinstance(error, UnavailableError)
+            self.notes.append(f"not measured: Spark: {error}")
+            say(f"Spark: skipped, {error}")
+        finally:
+            broker.stop()
+
+    def _memory(self, when: str) -> None:
+        time.sleep(IDLE_S)
+        runs = {name: [{"rss_mb": usage(side.pid).rss_mb}] for name, side in self.sides.items()}
+        self.runs[f"memory {when}"] = runs
+        limit = IDLE_RSS_LIMIT_MB if when == "idle" else float("inf")
+        line = absolute_line(f"resident memory, {when}", "RSS MB", runs, limit)
+        self.lines.append(line if when == "idle" else line._replace(target="", is_met=None))
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
