@@ -282,7 +282,7 @@ def run(config: BrokerConfig) -> int:
 
 
 async def _serve(config: BrokerConfig) -> int:
-    # Cycles are rare here; looking for them often costs more than it frees (DESIGN: p99.9).
+    # Cycles are rare here; looking for them often costs more than it frees.
     gc.set_threshold(50_000, 50, 100)
     # How long a thread that computes (the log cleaner) may keep the loop waiting: by default ten
     # times as long as a client should have to.

@@ -6,9 +6,11 @@ names what it is about.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
+from functools import cached_property
 from typing import NamedTuple, Self
 
 from moldau.client.cluster import BrokerAddress, Cluster, TopicMetadata, raise_for
+from moldau.client.group_admin import GroupAdmin
 from moldau.client.offsets import FoundOffset, list_offsets
 from moldau.client.security import PLAINTEXT, Security
 from moldau.config.describe import ConfigEntry, ConfigSource, ConfigSynonym
@@ -129,6 +131,11 @@ class Admin:
             bootstrap, client_id=client_id, timeout_s=timeout_s, security=security
         )
         self._timeout_ms = int(timeout_s * 1000)
+
+    @cached_property
+    def groups(self) -> GroupAdmin:
+        """Consumer groups and their offsets, over the same connections."""
+        return GroupAdmin(self.cluster)
 
     def create_topic(
         self,
