@@ -216,3 +216,73 @@ def test_a_reader_that_goes_away_ends_it_without_a_traceback(
     assert reader.stderr is not None
     assert reader.stderr.read() == b""
     assert reader.wait(30) == 1
+
+
+def test_numbers_and_windowed_keys_go_in_and_come_out(
+    moldau: Moldau, topic: str, lines: Path
+) -> None:
+    lines.write_text("/search@2026-01-01T12:00:00.000Z|42\n/@1767268810000|NONE\n")
+    formats = ("--key-format", "windowed:text", "--value-format", "long")
+    options = ("--key-separator", "|", "--null-marker", "NONE", "--file", str(lines))
+    assert moldau("produce", topic, *options, *formats).code == 0
+    read = moldau("consume", topic, "--from-beginning", "--to-end", *formats)
+    assert read.out.splitlines() == [
+        "/search@2026-01-01T12:00:00.000Z\t42",
+        "/@2026-01-01T12:00:10.000Z\tnull",
+    ]
+    hexed = moldau("consume", topic, "--from-beginning", "--max-messages", "1", "--format", "hex")
+    assert hexed.out == "000000000000002a\n"
+
+
+def test_formats_go_round_through_json(moldau: Moldau, topic: str, lines: Path) -> None:
+    given = {"key": {"key": 7, "start": 5000, "end": 6000}, "value": {"amount": 1.5}}
+    lines.write_text(json.dumps(given))
+    formats = ("--format", "json", "--key-format", "session:int", "--value-format", "json")
+    assert moldau("produce", topic, "--file", str(lines), *formats).code == 0
+    read = moldau("consume", topic, "--from-beginning", "--to-end", *formats)
+    shown = json.loads(read.out)
+    assert {"key": shown["key"], "value": shown["value"]} == given
+
+
+def test_kafkas_deserializers_and_a_fixed_key_take_formats(
+    moldau: Moldau, topic: str, lines: Path
+) -> None:
+    lines.write_text("0.1\n")
+    options = ("--file", str(lines), "--key", "-5", "--key-format", "int")
+    assert moldau("produce", topic, *options, "--value-format", "float").code == 0
+    classes = (
+        "print.key=true",
+        "key.deserializer=org.apache.kafka.common.serialization.IntegerDeserializer",
+        "value.deserializer=org.apache.kafka.common.serialization.FloatDeserializer",
+    )
+    printing = [part for each in classes for part in ("--property", each)]
+    read = moldau("consume", topic, "--from-beginning", "--to-end", *printing)
+    assert read.out == "-5\t0.1\n"
+
+
+def test_a_record_of_another_format_is_named_and_what_came_before_it_is_printed(
+    moldau: Moldau, topic: str, lines: Path
+) -> None:
+    lines.write_text("0000000000000007\ncafe\n0000000000000008\n")
+    moldau("produce", topic, "--format", "hex", "--file", str(lines))
+    group = f"group-of-{topic}"
+    options = ("--from-beginning", "--to-end", "--value-format", "long", "--group", group)
+    read = moldau("consume", topic, *options)
+    problem = f"{topic}-0, offset 1: the value cannot be decoded: a long has 8 bytes, not 2"
+    assert (read.code, read.out, read.err) == (1, "7\n", f"moldau: {problem}\n")
+    # The group goes on at the record that was not printed.
+    again = moldau("consume", topic, "--to-end", "--format", "hex", "--group", group)
+    assert again.out == "cafe\n0000000000000008\n"
+
+
+def test_a_line_of_another_format_is_named(moldau: Moldau, topic: str, lines: Path) -> None:
+    lines.write_text("1\ntwo\n")
+    given = moldau("produce", topic, "--file", str(lines), "--value-format", "int")
+    assert (given.code, given.err) == (1, "moldau: line 2: 'two' is not an int\n")
+
+
+def test_an_unknown_format_is_refused_before_a_broker_is_asked(moldau: Moldau) -> None:
+    for command in ("produce", "consume"):
+        refused = moldau(command, "t", "--value-format", "number", "--bootstrap-server", "nowhere")
+        assert refused.code == 2
+        assert "--value-format number: unknown format; use text" in refused.err

@@ -5,14 +5,22 @@ moldau consume orders --from-time 2h --format json
 moldau consume orders --partition 0 --offset 100 --max-messages 10 --print-key
 moldau consume orders --offset -5 --to-end
 moldau consume orders --group billing --from-beginning
+moldau consume page-views --key-format windowed:text --value-format long
 """
 
 import argparse
 import contextlib
 import sys
 import time
+from collections.abc import Callable
 
-from moldau.cli.errors import UsageError
+from moldau.cli.errors import CommandError, UsageError
+from moldau.cli.field_formats import (
+    FORMATS_HELP,
+    FieldFormat,
+    parse_format,
+    parse_kafka_class,
+)
 from moldau.cli.output import add_bootstrap, plural, security_of
 from moldau.cli.record_output import PrintFormat, json_line, line_printer
 from moldau.cli.times import parse_time
@@ -51,6 +59,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     end.add_argument("--to-end", action="store_true", help="what is there now, and no more")
     shown = parser.add_argument_group("what is printed")
     shown.add_argument("--format", choices=("text", "json", "hex"), default="text")
+    shown.add_argument(
+        "--key-format", metavar="FORMAT", help=f"print the key, decoded from {FORMATS_HELP}"
+    )
+    shown.add_argument(
+        "--value-format", metavar="FORMAT", help="how the value is encoded, likewise"
+    )
     for part in _PRINTS:
         shown.add_argument(f"--print-{part}", action="store_true")
     shown.add_argument("--separator", metavar="TEXT", help="between them (default: a tab)")
@@ -76,8 +90,9 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("consume: name a topic")
     if options.max_messages is not None and options.max_messages < 0:
         raise UsageError(f"--max-messages {options.max_messages}: must be 0 or more")
+    to_line = _line_function(options)
     with _consumer(topic, options) as consumer:
-        printer = RecordPrinter(consumer, topic, options)
+        printer = RecordPrinter(consumer, topic, to_line, options)
         # Ctrl-C is the usual way to end it; what was printed is whole.
         with contextlib.suppress(KeyboardInterrupt):
             if isinstance(consumer, Consumer):
@@ -155,7 +170,11 @@ class RecordPrinter:
     """Prints records as they come, until there have been enough."""
 
     def __init__(
-        self, consumer: Consumer | GroupConsumer, topic: str, options: argparse.Namespace
+        self,
+        consumer: Consumer | GroupConsumer,
+        topic: str,
+        to_line: Callable[[ConsumerRecord], bytes],
+        options: argparse.Namespace,
     ) -> None:
         self.count = 0
         self._consumer = consumer
@@ -166,8 +185,7 @@ class RecordPrinter:
         if self._timeout_s is None and options.timeout_ms is not None:
             self._timeout_s = options.timeout_ms / 1000
         self._heard_s = time.monotonic()
-        form = print_format(options)
-        self._line = json_line if options.format == "json" else line_printer(form)
+        self._to_line = to_line
         self._line_end = _line_end(options)
 
     def run(self) -> None:
@@ -188,18 +206,28 @@ class RecordPrinter:
     def _print(self, records: list[ConsumerRecord], ends: dict[TopicPartition, int]) -> None:
         out = sys.stdout.buffer
         unprinted: dict[TopicPartition, int] = {}
+        failure: CommandError | None = None
         for record in records:
             partition = TopicPartition(record.topic, record.partition)
             end = ends.get(partition)
-            if self.count == self._max_messages or not (end is None or record.offset < end):
+            is_wanted = end is None or record.offset < end
+            if failure is not None or self.count == self._max_messages or not is_wanted:
                 unprinted.setdefault(partition, record.offset)
                 continue
-            out.write(self._line(record) + self._line_end)
+            try:
+                line = self._to_line(record)
+            except CommandError as error:
+                failure = error
+                unprinted.setdefault(partition, record.offset)
+                continue
+            out.write(line + self._line_end)
             self.count += 1
         out.flush()
-        # Nobody saw these: a group shall not commit them.
+        # These were not printed, so a group must not commit them.
         for partition, offset in unprinted.items():
             self._consumer.seek(partition, offset)
+        if failure is not None:
+            raise failure
 
     def _is_over(self, ends: dict[TopicPartition, int]) -> bool:
         if self.count == self._max_messages:
@@ -212,14 +240,24 @@ class RecordPrinter:
         return self._timeout_s is not None and waited_s >= self._timeout_s
 
 
+def _line_function(options: argparse.Namespace) -> Callable[[ConsumerRecord], bytes]:
+    """From a record to the line that is printed for it."""
+    form = print_format(options)
+    if options.format != "json":
+        return line_printer(form)
+    return lambda record: json_line(record, form.key_format, form.value_format)
+
+
 def print_format(options: argparse.Namespace) -> PrintFormat:
-    """The options for what is printed, and the same said in Kafka's way."""
+    """What to print, from this command's options and from Kafka's ``--property``."""
     given = _properties(options)
     prints = {
         f"prints_{part}": getattr(options, f"print_{part}")
         or given.get(f"print.{part}", "false") == "true"
         for part in _PRINTS
     }
+    if options.key_format is not None:
+        prints["prints_key"] = True
     separator = options.separator or given.get("key.separator", "\t")
     return PrintFormat(
         is_hex=options.format == "hex",
@@ -227,8 +265,17 @@ def print_format(options: argparse.Namespace) -> PrintFormat:
         separator=separator.replace("\\t", "\t").replace("\\n", "\n"),
         headers_separator=given.get("headers.separator", ","),
         null_literal=given.get("null.literal", "null"),
+        key_format=_field_format("key", options.key_format, given),
+        value_format=_field_format("value", options.value_format, given),
         **prints,
     )
+
+
+def _field_format(part: str, text: str | None, given: dict[str, str]) -> FieldFormat | None:
+    if text is not None:
+        return parse_format(f"--{part}-format", text)
+    name = f"{part}.deserializer"
+    return parse_kafka_class(name, given[name]) if name in given else None
 
 
 def _properties(options: argparse.Namespace) -> dict[str, str]:

@@ -16,9 +16,16 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from moldau.cli.errors import CommandError, UsageError
+from moldau.cli.field_formats import FORMATS_HELP, FieldFormat, parse_format
 from moldau.cli.output import add_bootstrap, plural, security_of
 from moldau.cli.progress import Progress
-from moldau.cli.record_input import InputRecord, LineFormat, line_parser, parse_json_line
+from moldau.cli.record_input import (
+    InputRecord,
+    LineFormat,
+    encoded,
+    line_parser,
+    parse_json_line,
+)
 from moldau.cli.times import parse_time
 from moldau.client.batches import Delivery
 from moldau.client.producer import CODECS, Producer
@@ -40,6 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="text",
         help="what a line is (default: text, the value as it is)",
     )
+    parser.add_argument(
+        "--key-format", metavar="FORMAT", help=f"how to encode the key: {FORMATS_HELP}"
+    )
+    parser.add_argument("--value-format", metavar="FORMAT", help="likewise for the value")
     lines = parser.add_argument_group("lines of text or hex")
     lines.add_argument("--key-separator", metavar="TEXT", help="a line is key, this, value")
     lines.add_argument("--parse-headers", action="store_true", help="h:v,h:v and a tab come first")
@@ -208,7 +219,10 @@ def _parser(options: argparse.Namespace) -> Callable[[bytes], InputRecord]:
     """From a line to a record, with what the options say about all of them."""
     now_ms = time.time_ns() // 1_000_000
     timestamp = None if options.timestamp is None else parse_time(options.timestamp, now_ms)
+    form = _line_format(options)
     key = None if options.key is None else options.key.encode()
+    if key is not None and form.key_format is not None:
+        key = encoded(form.key_format.from_text, key)
     headers = []
     for text in options.header:
         name, equals, value = text.partition("=")
@@ -216,11 +230,13 @@ def _parser(options: argparse.Namespace) -> Callable[[bytes], InputRecord]:
             raise UsageError(f"--header {text}: write name=value")
         headers.append((name, value.encode()))
     extra = tuple(headers)
-    form = _line_format(options)
     parse_line = line_parser(form)
 
     def parse(line: bytes) -> InputRecord:
-        given = parse_json_line(line, now_ms) if options.format == "json" else parse_line(line)
+        if options.format == "json":
+            given = parse_json_line(line, now_ms, form.key_format, form.value_format)
+        else:
+            given = parse_line(line)
         return InputRecord(
             key if given.key is None else given.key,
             given.value,
@@ -250,7 +266,13 @@ def _line_format(options: argparse.Namespace) -> LineFormat:
         headers_separator=_unescape(given.get("headers.separator", ",")),
         headers_key_separator=_unescape(given.get("headers.key.separator", ":")),
         null_marker=options.null_marker or given.get("null.marker"),
+        key_format=_field_format("--key-format", options.key_format),
+        value_format=_field_format("--value-format", options.value_format),
     )
+
+
+def _field_format(option: str, text: str | None) -> FieldFormat | None:
+    return None if text is None else parse_format(option, text)
 
 
 def _unescape(text: str) -> str:

@@ -1,9 +1,9 @@
-"""Records out of lines of text, JSON or hexadecimal digits.
+"""Records from lines of text or JSON, each field in a format of ``field_formats``.
 
 Text and hex: a line is a value, or headers, key and value with separators between them.
 JSON: a line is an object such as ``{"key": "k", "value": {"any": "thing"}, "headers":
 {"h": "x"}, "partition": 0, "timestamp": 1700000000000}``; a value that is not a string is
-sent as JSON text, and ``key_hex`` and ``value_hex`` hold bytes that are no text. It is what
+sent as JSON text, and ``key_hex`` and ``value_hex`` hold bytes that are not text. This is what
 ``moldau consume --format json`` prints.
 """
 
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from moldau.cli.errors import CommandError
+from moldau.cli.field_formats import HEX, TEXT, FieldFormat
 from moldau.cli.times import parse_time
 
 Headers = tuple[tuple[str, bytes | None], ...]
@@ -25,7 +26,7 @@ _FIELDS: Final = {
     "partition",
     "timestamp",
 }
-# Printed by consume, and of no meaning to a broker that takes records in.
+# Printed by consume; the broker sets them itself.
 _IGNORED: Final = {"topic", "offset", "timestamp_type", "time"}
 
 
@@ -40,7 +41,7 @@ class InputRecord(NamedTuple):
 
 
 class LineFormat(NamedTuple):
-    """How a line of text or hex is put together; separators are None where a part is absent."""
+    """The parts of a line of text or hex; a separator is None if that part is absent."""
 
     is_hex: bool = False
     key_separator: str | None = None
@@ -49,15 +50,20 @@ class LineFormat(NamedTuple):
     headers_separator: str = ","
     headers_key_separator: str = ":"
     null_marker: str | None = None
+    # None: text, or hexadecimal digits if ``is_hex``.
+    key_format: FieldFormat | None = None
+    value_format: FieldFormat | None = None
 
 
 def line_parser(form: LineFormat) -> Callable[[bytes], InputRecord]:
     """A function from a line, without its end, to a record. It raises CommandError."""
-    decode = _from_hex if form.is_hex else _as_it_is
+    plain = HEX if form.is_hex else TEXT
+    key_format = form.key_format or plain
+    value_format = form.value_format or plain
     marker = None if form.null_marker is None else form.null_marker.encode()
 
-    def field(raw: bytes) -> bytes | None:
-        return None if raw == marker else decode(raw)
+    def field(raw: bytes, given: FieldFormat) -> bytes | None:
+        return None if raw == marker else encoded(given.from_text, raw)
 
     def parse(line: bytes) -> InputRecord:
         headers: Headers = ()
@@ -75,13 +81,18 @@ def line_parser(form: LineFormat) -> Callable[[bytes], InputRecord]:
             raw_key, found, rest = rest.partition(form.key_separator.encode())
             if not found:
                 raise CommandError(f"there is no {form.key_separator!r} between key and value")
-            key = field(raw_key)
-        return InputRecord(key, field(rest), headers)
+            key = field(raw_key, key_format)
+        return InputRecord(key, field(rest, value_format), headers)
 
     return parse
 
 
-def parse_json_line(line: bytes, now_ms: int) -> InputRecord:
+def parse_json_line(
+    line: bytes,
+    now_ms: int,
+    key_format: FieldFormat | None = None,
+    value_format: FieldFormat | None = None,
+) -> InputRecord:
     """The record in a JSON object. Raises CommandError."""
     try:
         given = json.loads(line)
@@ -96,24 +107,20 @@ def parse_json_line(line: bytes, now_ms: int) -> InputRecord:
             "To send lines as they are, leave --format at text"
         )
     return InputRecord(
-        _json_bytes(given, "key"),
-        _json_bytes(given, "value"),
+        _json_bytes(given, "key", key_format or TEXT),
+        _json_bytes(given, "value", value_format or TEXT),
         _json_headers(given.get("headers")),
         _json_int(given, "partition"),
         _json_timestamp(given.get("timestamp"), now_ms),
     )
 
 
-def _as_it_is(raw: bytes) -> bytes:
-    return raw
-
-
-def _from_hex(raw: bytes) -> bytes:
+def encoded(encode: Callable[[Any], bytes], given: Any) -> bytes:
+    """What ``encode`` makes of ``given``; its ValueError is the user's mistake."""
     try:
-        return bytes.fromhex(raw.decode("ascii"))
-    except ValueError:
-        shown = raw[:40].decode("utf-8", "replace")
-        raise CommandError(f"{shown!r} is not hexadecimal") from None
+        return encode(given)
+    except ValueError as error:
+        raise CommandError(str(error)) from None
 
 
 def _parse_headers(text: bytes, form: LineFormat) -> Headers:
@@ -129,22 +136,16 @@ def _parse_headers(text: bytes, form: LineFormat) -> Headers:
     return tuple(headers)
 
 
-def _json_bytes(given: dict[str, Any], name: str) -> bytes | None:
+def _json_bytes(given: dict[str, Any], name: str, form: FieldFormat) -> bytes | None:
     digits = given.get(f"{name}_hex")
     if digits is not None:
         if given.get(name) is not None:
             raise CommandError(f"{name} and {name}_hex cannot both be given")
         if not isinstance(digits, str):
             raise CommandError(f"{name}_hex must be a string of hexadecimal digits")
-        return _from_hex(digits.encode())
+        return encoded(HEX.from_json, digits)
     value = given.get(name)
-    return None if value is None else _json_text(value)
-
-
-def _json_text(value: Any) -> bytes:
-    if isinstance(value, str):
-        return value.encode()
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    return None if value is None else encoded(form.from_json, value)
 
 
 def _json_headers(given: Any) -> Headers:
@@ -160,9 +161,9 @@ def _json_headers(given: Any) -> Headers:
             raise CommandError(f"header {pair!r} is not a [name, value] pair")
         name, value = pair
         if isinstance(value, dict) and value.keys() == {"hex"}:
-            headers.append((name, _from_hex(str(value["hex"]).encode())))
+            headers.append((name, encoded(HEX.from_json, value["hex"])))
         else:
-            headers.append((name, None if value is None else _json_text(value)))
+            headers.append((name, None if value is None else TEXT.from_json(value)))
     return tuple(headers)
 
 
@@ -170,7 +171,7 @@ def _json_int(given: dict[str, Any], name: str) -> int | None:
     value = given.get(name)
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
         return value
-    raise CommandError(f"{name} is {value!r}: it must be a number from 0 up")
+    raise CommandError(f"{name} is {value!r}: it must be 0 or greater")
 
 
 def _json_timestamp(value: Any, now_ms: int) -> int | None:

@@ -1,9 +1,11 @@
-"""Records as lines of text, JSON or hexadecimal digits."""
+"""Records as lines of text or JSON, each field in a format of ``field_formats``."""
 
 import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from moldau.cli.errors import CommandError
+from moldau.cli.field_formats import HEX, TEXT, FieldFormat
 from moldau.cli.times import format_time
 from moldau.client.consumer import ConsumerRecord
 
@@ -21,17 +23,32 @@ class PrintFormat(NamedTuple):
     separator: str = "\t"
     headers_separator: str = ","
     null_literal: str = "null"
+    # None: text, or hexadecimal digits if ``is_hex``.
+    key_format: FieldFormat | None = None
+    value_format: FieldFormat | None = None
 
 
 def line_printer(form: PrintFormat) -> Callable[[ConsumerRecord], bytes]:
-    """A function from a record to its line, without the end; the parts as Kafka orders them."""
+    """A function from a record to its line, without the end; the parts as Kafka orders them.
+
+    It raises CommandError if a field does not match its format.
+    """
     null = form.null_literal.encode()
     separator = form.separator.encode()
+    plain = HEX if form.is_hex else TEXT
+    key_format = form.key_format or plain
+    value_format = form.value_format or plain
 
     def field(raw: bytes | None) -> bytes:
+        return null if raw is None else plain.to_text(raw)
+
+    def decoded(record: ConsumerRecord, part: str, shown: FieldFormat, raw: bytes | None) -> bytes:
         if raw is None:
             return null
-        return raw.hex().encode() if form.is_hex else raw
+        try:
+            return shown.to_text(raw)
+        except ValueError as error:
+            raise _mismatch(record, part, error) from None
 
     def line(record: ConsumerRecord) -> bytes:
         parts: list[bytes] = []
@@ -48,16 +65,24 @@ def line_printer(form: PrintFormat) -> Callable[[ConsumerRecord], bytes]:
             ]
             parts.append(form.headers_separator.encode().join(pairs) or b"NO_HEADERS")
         if form.prints_key:
-            parts.append(field(record.key))
+            parts.append(decoded(record, "key", key_format, record.key))
         if form.prints_value:
-            parts.append(field(record.value))
+            parts.append(decoded(record, "value", value_format, record.value))
         return separator.join(parts)
 
     return line
 
 
-def json_line(record: ConsumerRecord) -> bytes:
-    """One JSON object; ``moldau produce --format json`` takes it back."""
+def json_line(
+    record: ConsumerRecord,
+    key_format: FieldFormat | None = None,
+    value_format: FieldFormat | None = None,
+) -> bytes:
+    """One JSON object; ``moldau produce --format json`` with the same formats takes it back.
+
+    Raises:
+        CommandError: a field does not match its format.
+    """
     shown: dict[str, Any] = {
         "topic": record.topic,
         "partition": record.partition,
@@ -65,8 +90,8 @@ def json_line(record: ConsumerRecord) -> bytes:
         "timestamp": record.timestamp,
         "timestamp_type": "LogAppendTime" if record.is_log_append_time else "CreateTime",
         "time": format_time(record.timestamp),
-        **_json_field("key", record.key),
-        **_json_field("value", record.value),
+        **_json_field(record, "key", record.key, key_format),
+        **_json_field(record, "value", record.value, value_format),
     }
     if record.headers:
         pairs = [[name, _json_header(value)] for name, value in record.headers]
@@ -82,9 +107,22 @@ def _timestamp(record: ConsumerRecord) -> str:
     return f"{kind}:{record.timestamp}"
 
 
-def _json_field(name: str, raw: bytes | None) -> dict[str, str | None]:
+def _mismatch(record: ConsumerRecord, part: str, error: ValueError) -> CommandError:
+    where = f"{record.topic}-{record.partition}, offset {record.offset}"
+    return CommandError(f"{where}: the {part} cannot be decoded: {error}")
+
+
+def _json_field(
+    record: ConsumerRecord, name: str, raw: bytes | None, shown: FieldFormat | None
+) -> dict[str, Any]:
     if raw is None:
         return {name: None}
+    # Text that is not UTF-8 is shown in hex, as without a format.
+    if shown is not None and shown is not TEXT:
+        try:
+            return {name: shown.to_json(raw)}
+        except ValueError as error:
+            raise _mismatch(record, name, error) from None
     try:
         return {name: raw.decode()}
     except UnicodeDecodeError:

@@ -9,7 +9,7 @@ broker on localhost:9092:
 and in other terminals:
 
     echo '{"user": "ann", "page": "/search"}' | moldau produce clicks --key ann
-    moldau consume page-views --from-beginning
+    moldau consume page-views --from-beginning --key-format windowed:text --value-format long
     moldau stream status examples/clickstream.py
 
 A count is written whenever it has changed, and once more when the window cannot change any more:

@@ -14,8 +14,9 @@ and in other terminals:
     echo '{"company": "Ann & Co", "city": "Prague"}' | moldau produce customers --key c1
     echo '{"customer": "c1", "amount": 99.5}' | moldau produce orders --key o1
     moldau consume enriched-orders --from-beginning
+    moldau consume city-revenue --from-beginning --key-format text --value-format double
 
-The sums can be asked for from anywhere, whether the app runs or not:
+The sums can be queried from anywhere, whether the app is running or not:
 
     from moldau.examples.orders import app
     app.table("city-revenue").get("Prague")
