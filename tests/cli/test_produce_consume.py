@@ -148,7 +148,7 @@ def test_what_the_broker_refuses_is_counted(moldau: Moldau, topic: str, lines: P
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("--partition", "7"), "has 0 to 0"),
+        (("--partition", "7"), "has partitions 0 to 0"),
         (("--partition", "x"), "must be a number"),
         (("--offset", "some"), "must be a number, earliest or latest"),
         (("--max-messages", "-1"), "must be 0 or more"),

@@ -22,6 +22,7 @@ from moldau.cli.field_formats import (
     parse_kafka_class,
 )
 from moldau.cli.output import add_bootstrap, plural, security_of
+from moldau.cli.partition_lists import parse_partitions
 from moldau.cli.record_output import PrintFormat, json_line, line_printer
 from moldau.cli.times import parse_time
 from moldau.client.consumer import Consumer, ConsumerRecord
@@ -131,17 +132,15 @@ def _consumer(topic: str, options: argparse.Namespace) -> Consumer | GroupConsum
 def _partitions(
     consumer: Consumer, topic: str, options: argparse.Namespace
 ) -> list[TopicPartition]:
+    numbers = parse_partitions(options.partition)
     existing = consumer.partitions_of(topic)
-    if not options.partition:
+    if numbers is None:
         return existing
-    wanted = []
-    for text in ",".join(options.partition).split(","):
-        if not text.strip().isdigit():
-            raise UsageError(f"--partition {text}: must be a number from 0 up")
-        partition = TopicPartition(topic, int(text))
-        if partition not in existing:
-            raise UsageError(f"--partition {text}: {topic} has 0 to {len(existing) - 1}")
-        wanted.append(partition)
+    wanted = [TopicPartition(topic, number) for number in numbers]
+    for each in wanted:
+        if each not in existing:
+            last = len(existing) - 1
+            raise UsageError(f"--partition {each.partition}: {topic} has partitions 0 to {last}")
     return wanted
 
 

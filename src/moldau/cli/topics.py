@@ -1,15 +1,17 @@
-"""Create, list, describe, alter and delete topics.
+"""Create, list, describe, alter and delete topics, and delete their records.
 
 moldau topics create orders --partitions 3 --config retention.ms=3600000
 moldau topics list
 moldau topics describe orders --format json
 moldau topics alter orders --partitions 6
 moldau topics delete orders
+moldau topics delete-records orders --partition 0 --offset 100
 """
 
 import argparse
 from typing import Any
 
+from moldau.cli import delete_records
 from moldau.cli.errors import UsageError
 from moldau.cli.output import (
     add_bootstrap,
@@ -60,6 +62,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     delete = _verb(verbs, "delete", "delete topics and all that is in them", _delete)
     delete.add_argument("--if-exists", action="store_true", help="no error if there is none")
 
+    records = _verb(
+        verbs, "delete-records", "delete the records before an offset", delete_records.run
+    )
+    delete_records.add_arguments(records)
+
 
 def _verb(verbs: Any, name: str, meaning: str, action: Any, *, takes_topics: bool = True) -> Any:
     parser = verbs.add_parser(name, help=meaning, description=meaning, allow_abbrev=False)
@@ -77,8 +84,7 @@ def run(options: argparse.Namespace) -> int:
         timeout_s=options.request_timeout,
         security=security_of(options),
     ) as admin:
-        options.action(admin, options)
-    return 0
+        return int(options.action(admin, options) or 0)
 
 
 def _topics(options: argparse.Namespace) -> list[str]:
