@@ -4,12 +4,12 @@ import random
 
 import pytest
 
+from moldau.broker.first_start import format_if_empty
 from moldau.broker.format import (
     FormatError,
     FormatOptions,
     feature_levels,
     format_directories,
-    format_if_empty,
 )
 from moldau.broker.metadata_snapshot import decode_snapshot, encode_snapshot
 from moldau.clock import ManualClock

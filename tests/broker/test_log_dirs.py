@@ -2,13 +2,14 @@
 
 import asyncio
 import errno
+import random
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
 import pytest
 
-from moldau.broker.format import FormatError
+from moldau.broker.format import FormatError, FormatOptions, format_directories
 from moldau.broker.replica_mover import Throttle
 from moldau.clock import ManualClock
 from moldau.errors import ErrorCode
@@ -447,7 +448,12 @@ def test_a_disk_that_was_replaced_gets_its_partitions_anew() -> None:
         old_id = disks.broker.node.logs.dirs.directory_ids[ONE]
         await disks.broker.node.stop()
         disks.disk.remove_tree(ONE)
-        again = await Disks(disks.disk).start()
+        again = Disks(disks.disk)
+        with pytest.raises(FormatError, match=r"No meta\.properties found in /one"):
+            await again.start()
+        options = FormatOptions(ignore_formatted=True)
+        format_directories(again.broker.node.config, options, disks.disk, random.Random(2))
+        await again.start()
         await again.broker.node.broker.assignments.settled()
         assert again.broker.node.logs.dirs.directory_ids[ONE] != old_id
         assert again.directory_of() == again.log_dir()

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from moldau.broker.format import FormatError, format_if_empty
+from moldau.broker.first_start import format_if_empty
+from moldau.broker.format import FormatError
 from moldau.broker.metadata_log import MetadataLog
 from moldau.broker.metadata_snapshot import (
     MAX_BATCH_BYTES,

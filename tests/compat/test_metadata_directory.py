@@ -15,7 +15,8 @@ from confluent_kafka import TopicCollection
 from confluent_kafka.admin import AdminClient, NewTopic
 from tools.brokers import ApacheKafkaBroker
 
-from moldau.broker.format import FormatOptions, format_directories, format_if_empty
+from moldau.broker.first_start import format_if_empty
+from moldau.broker.format import FormatOptions, format_directories
 from moldau.broker.metadata_log import MetadataLog
 from moldau.broker.metadata_snapshot import BOOTSTRAP_CHECKPOINT, parse_snapshot_name
 from moldau.clock import SystemClock

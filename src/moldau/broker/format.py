@@ -6,7 +6,6 @@ also holds the first voters, as a snapshot of a log that has not begun: otherwis
 would know who may vote for whom.
 """
 
-import logging
 import os
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -38,9 +37,6 @@ from moldau.storage.checkpoint import (
 from moldau.storage.disk import Disk
 
 FIRST_SNAPSHOT = SnapshotId(0, 0)
-
-
-logger = logging.getLogger(__name__)
 
 
 class FormatError(Exception):
@@ -98,9 +94,10 @@ def format_directories(
         FormatError: with the reason; nothing was written then.
     """
     now_ms = (clock or SystemClock()).now_ms()
-    levels = feature_levels(options, has_dynamic_quorum=_is_dynamic(config, options))
     cluster_id = options.cluster_id or uuid_to_str(new_uuid(rng))
     found = read_directories(all_directories(config) if paths is None else paths, disk)
+    has_quorum = found.get(metadata_log_dir(config)) is not None
+    levels = feature_levels(options, has_dynamic_quorum=_is_dynamic(config, options, has_quorum))
     formatted = {path: properties for path, properties in found.items() if properties is not None}
     if formatted and not options.ignore_formatted:
         first = next(iter(formatted))
@@ -109,7 +106,7 @@ def format_directories(
             "directory and format the others."
         )
     for path, properties in formatted.items():
-        _check_same(path, properties, options.cluster_id, config.node_id)
+        check_same(path, properties, options.cluster_id, config.node_id)
         cluster_id = properties.cluster_id or cluster_id
     empty = [path for path in found if path not in formatted]
     if not empty:
@@ -133,52 +130,6 @@ def format_directories(
     return cluster_id
 
 
-def format_if_empty(config: BrokerConfig, disk: Disk, rng: random.Random) -> None:
-    """What ``moldau start`` does first: a node that was never formatted gets its own cluster.
-
-    Raises:
-        FormatError: the directories belong to different nodes or clusters.
-    """
-    paths = _usable_directories(config, disk)
-    found = read_directories(paths, disk)
-    formatted = [(path, each) for path, each in found.items() if each is not None]
-    for path, properties in formatted:
-        _check_same(path, properties, formatted[0][1].cluster_id, config.node_id)
-        if properties.directory_id is None:
-            # From a time when a broker could not tell its disks apart (before KIP-858).
-            named = properties._replace(directory_id=new_uuid(rng))
-            write_meta_properties(disk, path, named)
-    if len(formatted) < len(found):
-        options = FormatOptions(ignore_formatted=True, standalone=_may_stand_alone(config))
-        format_directories(config, options, disk, rng, paths=paths)
-
-
-def _usable_directories(config: BrokerConfig, disk: Disk) -> list[str]:
-    """The directories whose disks work. The broker goes on without the others.
-
-    Raises:
-        FormatError: the metadata log's is not among them.
-    """
-    usable = []
-    for path in all_directories(config):
-        try:
-            make_durable_dirs(disk, path)
-            disk.list_dir(path)
-        except OSError as error:
-            if path == metadata_log_dir(config):
-                raise FormatError(
-                    f"the metadata log directory {path} cannot be used: {error}"
-                ) from error
-            logger.error("log directory %s cannot be used: %s", path, error)
-        else:
-            usable.append(path)
-    return usable
-
-
-def _may_stand_alone(config: BrokerConfig) -> bool:
-    return config.is_controller and not config.controller_quorum_voters
-
-
 def read_directories(paths: Sequence[str], disk: Disk) -> dict[str, MetaProperties | None]:
     """What each directory says of itself; None for those not formatted."""
     found = {}
@@ -190,9 +141,8 @@ def read_directories(paths: Sequence[str], disk: Disk) -> dict[str, MetaProperti
     return found
 
 
-def _check_same(
-    path: str, properties: MetaProperties, cluster_id: str | None, node_id: int
-) -> None:
+def check_same(path: str, properties: MetaProperties, cluster_id: str | None, node_id: int) -> None:
+    """Raises FormatError if a formatted directory belongs to another cluster or node."""
     if cluster_id is not None and properties.cluster_id not in (None, cluster_id):
         raise FormatError(
             f"Invalid cluster.id in: {path}/meta.properties. Expected {cluster_id}, but read "
@@ -271,7 +221,8 @@ def _kraft_version_problem(level: int) -> str:
 # The quorum
 
 
-def _is_dynamic(config: BrokerConfig, options: FormatOptions) -> bool:
+def _is_dynamic(config: BrokerConfig, options: FormatOptions, has_quorum: bool) -> bool:
+    """``has_quorum``: the metadata directory is formatted already, its voters are in it."""
     chosen = [
         options.standalone,
         options.initial_controllers is not None,
@@ -288,7 +239,8 @@ def _is_dynamic(config: BrokerConfig, options: FormatOptions) -> bool:
         )
     if not config.is_controller and (options.standalone or options.initial_controllers):
         raise FormatError("Only a node with the controller role can be one of the first voters.")
-    if config.is_controller and not config.controller_quorum_voters and not any(chosen):
+    has_voters = has_quorum or bool(config.controller_quorum_voters)
+    if config.is_controller and not has_voters and not any(chosen):
         raise FormatError(
             "Because controller.quorum.voters is not set on this controller, you must specify one "
             "of the following: --standalone, --initial-controllers, or --no-initial-controllers."

@@ -25,7 +25,8 @@ from moldau.broker.background import Background
 from moldau.broker.broker import Broker
 from moldau.broker.connection_limits import server_limits
 from moldau.broker.dispatch import Dispatcher, ListenerRouter
-from moldau.broker.format import FormatError, format_if_empty, metadata_log_dir
+from moldau.broker.first_start import format_if_empty
+from moldau.broker.format import FormatError, metadata_log_dir
 from moldau.broker.log_cleaning import LogCleaning
 from moldau.broker.metadata_log import MetadataLog
 from moldau.clock import Clock, SystemClock
