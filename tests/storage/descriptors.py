@@ -1,12 +1,16 @@
-"""How many files of a folder this process holds open, as the kernel tells it."""
+"""Which files of a folder this process holds open, as the kernel tells it."""
 
 import os
 from pathlib import Path
 
 
-def open_descriptors(folder: Path) -> int:
+def open_paths(folder: Path) -> list[str]:
     """Only the folder's: what other tests left for the garbage collector may go at any moment."""
     links = (f"/proc/self/fd/{fd}" for fd in os.listdir("/proc/self/fd"))
-    return sum(
-        os.path.exists(link) and os.readlink(link).startswith(f"{folder}/") for link in links
-    )
+    paths = [os.readlink(link) for link in links if os.path.exists(link)]
+    return sorted(path for path in paths if path.startswith(f"{folder}/"))
+
+
+def open_descriptors(folder: Path) -> int:
+    """How many there are, those of deleted files included."""
+    return len(open_paths(folder))

@@ -1,6 +1,8 @@
 """The cleaner at work on whole logs."""
 
+import os
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,9 +10,11 @@ import pytest
 from moldau.clock import ManualClock
 from moldau.record.compression import Codec
 from moldau.record.control import ControlType, end_txn_batch
+from moldau.storage.disk import RealDisk
 from moldau.storage.partition_log import PartitionLog
 from moldau.storage.producer_state import AppendOrigin
 from moldau.storage.simulated_disk import SimulatedDisk
+from tests.storage.descriptors import open_paths
 from tests.storage.log_cleaning import (
     COMPACT,
     Cleaner,
@@ -26,7 +30,7 @@ from tests.storage.log_cleaning import (
     roll,
     write,
 )
-from tests.storage.log_making import EPOCH, START_MS, data_of, reopened
+from tests.storage.log_making import EPOCH, START_MS, data_of, new_log, reopened
 
 DAY_MS = 86_400_000
 
@@ -39,6 +43,21 @@ def test_of_every_key_the_last_record_stays(
     clean(log, disk, clock)
     assert records_of(log) == before
     assert log.cleaner_checkpoint == log.log_end_offset == 20
+
+
+def test_a_cleaned_log_leaves_no_descriptor_of_what_it_replaced(
+    clock: ManualClock, tmp_path: Path
+) -> None:
+    disk = RealDisk()
+    directory = str(tmp_path / "orders-0")
+    log = new_log(disk, replace(COMPACT, file_delete_delay_ms=0), clock=clock, directory=directory)
+    for _ in range(3):
+        fill(log, rounds=5, keys=4)
+        clean(log, disk, clock)
+        log.remove_deleted_files(clock.now_ms())
+    names = [os.path.basename(path) for path in open_paths(tmp_path)]
+    wanted = [os.path.basename(each.log.path) for each in log.segments]
+    assert [name for name in names if ".log" in name] == [n for n in wanted if n in names]
 
 
 def test_the_active_segment_is_never_touched(

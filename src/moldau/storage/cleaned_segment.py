@@ -104,6 +104,11 @@ class CleanedSegment:
         segment.release_memory()
         return segment
 
+    def close(self) -> None:
+        """Give the descriptors back; whoever uses the segment opens it for himself."""
+        self.segment.log.close()
+        self.segment.txn_index.close()
+
 
 def open_cleaned(
     disk: Disk, directory: str, base_offset: int, config: LogConfig, now_ms: int

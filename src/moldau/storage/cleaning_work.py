@@ -150,16 +150,24 @@ class LocalWork:
         target = CleanedSegment(
             self._disk, order.directory, sources[0].base_offset, self._config, self._now_ms
         )
-        for source in sources:
-            file = self._disk.open(source.path)
+        try:
+            for source in sources:
+                self._clean_source(source, target, cleaning)
+            size_bytes = target.finish(self._disk.modified_ms(sources[-1].path)).size
+        finally:
+            target.close()
+        return Cleaned(size_bytes, cleaner.records_read, cleaner.records_kept)
+
+    def _clean_source(self, source: Source, target: CleanedSegment, cleaning: Transfers) -> None:
+        file = self._disk.open(source.path)
+        try:
             walk = ChunkWalk(file, 0, source.size, source.base_offset, self._read_bytes)
             while walk.read():
                 size_before = target.size_bytes
-                clean_chunk(walk, cleaner, target)
+                clean_chunk(walk, self._cleaner, target)
                 cleaning.transferred(walk.at + target.size_bytes - size_before)
+        finally:
             file.close()
-        size_bytes = target.finish(self._disk.modified_ms(sources[-1].path)).size
-        return Cleaned(size_bytes, cleaner.records_read, cleaner.records_kept)
 
     def close(self) -> None:
         if self._offset_map is not None:
@@ -168,8 +176,10 @@ class LocalWork:
     def _opened(self, parts: Sequence[DirtyPart]) -> Iterator[DirtySegment]:
         for part in parts:
             file = self._disk.open(part.path)
-            yield DirtySegment(file, part.start, part.size, part.first_offset, part.end_offset)
-            file.close()
+            try:
+                yield DirtySegment(file, part.start, part.size, part.first_offset, part.end_offset)
+            finally:
+                file.close()
 
 
 def config_fields(config: LogConfig) -> dict[str, Any]:

@@ -70,4 +70,7 @@ class DeletedFiles:
 
     def moved(self) -> None:
         """The directory was renamed; what waits goes with it and is removed with it."""
+        for _, segments, _ in self._waiting or ():
+            for segment in segments:
+                segment.log.close()
         self._waiting = None
