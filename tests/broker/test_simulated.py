@@ -2,8 +2,11 @@
 
 import asyncio
 
+import pytest
+
 from moldau.clock import ManualClock
 from moldau.errors import ErrorCode
+from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from moldau.protocol.messages.metadata import MetadataRequest
 from moldau.storage.simulated_disk import SimulatedDisk
 from tests.broker.simulated import SimulatedBroker
@@ -26,6 +29,27 @@ def test_what_was_flushed_survives_a_power_cut() -> None:
         cached = await second.read("cached")
         assert cached == [b"%d" % index for index in range(len(cached))], "a prefix is left"
         assert await second.produce("cached", b"new") == 0
+        await second.node.stop()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_records_of_a_deleted_topic_do_not_come_back_in_a_new_one_of_its_name(seed: int) -> None:
+    async def scenario() -> None:
+        disk, clock = SimulatedDisk(seed=seed), ManualClock()
+        first = SimulatedBroker(disk, clock)
+        await first.node.start()
+        await first.create("t", flush_messages="1")
+        assert await first.produce("t", b"old") == 0
+        topics = [DeleteTopicState(name="t")]
+        await first.send(DeleteTopicsRequest(topics=topics, timeout_ms=1000), 6)
+        await first.create("t")
+        disk.crash(lose_names=True)
+        second = SimulatedBroker(disk, clock, seed=2)
+        await second.node.start()
+        assert b"old" not in await second.read("t")
+        assert await second.produce("t", b"new") == 0
         await second.node.stop()
 
     asyncio.run(scenario())

@@ -14,8 +14,8 @@ from moldau.record.records import BatchBuilder, Record, decode_records
 from moldau.storage.batch_scan import iter_batches, iter_valid_batches
 from moldau.storage.cleaning_work import PassWork
 from moldau.storage.disk import Disk
+from moldau.storage.late_writes import Executor
 from moldau.storage.log_cleaner import LogCleaner
-from moldau.storage.log_context import Executor
 from moldau.storage.partition_log import PartitionLog
 from tests.storage.log_making import EPOCH, START_MS, data_of, new_log
 

@@ -11,7 +11,8 @@ from moldau.protocol.primitives import FileRegion
 from moldau.record.header import iter_headers
 from moldau.record.records import BatchBuilder, decode_records
 from moldau.storage.disk import Disk
-from moldau.storage.log_context import Executor, LogContext
+from moldau.storage.late_writes import Executor
+from moldau.storage.log_context import LogContext
 from moldau.storage.log_results import FetchData
 from moldau.storage.partition_log import PartitionLog
 from moldau.storage.recovery import open_log

@@ -194,3 +194,44 @@ def test_epochs_and_offsets_always_grow_and_disk_and_memory_agree(
         assert epoch in epochs
         cache.flush()
         assert LeaderEpochCache(disk, PATH).entries() == entries
+
+
+def test_a_late_write_makes_the_entries_durable() -> None:
+    disk = SimulatedDisk()
+    cache = LeaderEpochCache(disk, PATH)
+    cache.assign(2, 10)
+    work = cache.write_late()
+    assert not disk.exists(PATH)
+    work()
+    disk.crash(keep_nothing)
+    assert LeaderEpochCache(disk, PATH).entries() == [(2, 10)]
+
+
+def test_a_late_write_does_not_bring_back_what_was_forgotten() -> None:
+    disk = SimulatedDisk()
+    cache = LeaderEpochCache(disk, PATH)
+    cache.assign(2, 10)
+    cache.flush()
+    cache.assign(4, 20)
+    work = cache.write_late()
+    cache.truncate_from_end(15)
+    work()
+    assert LeaderEpochCache(disk, PATH).entries() == [(2, 10)]
+    cache.assign(5, 15)
+    later = cache.write_late()
+    cache.flush()
+    work()
+    later()
+    assert LeaderEpochCache(disk, PATH).entries() == [(2, 10), (5, 15)]
+
+
+def test_a_late_write_follows_the_directory() -> None:
+    disk = SimulatedDisk()
+    disk.make_dirs("/new")
+    cache = LeaderEpochCache(disk, PATH)
+    cache.assign(2, 10)
+    work = cache.write_late()
+    cache.moved(f"/new{PATH}")
+    work()
+    assert LeaderEpochCache(disk, f"/new{PATH}").entries() == [(2, 10)]
+    assert not disk.exists(PATH)

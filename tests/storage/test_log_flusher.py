@@ -1,11 +1,14 @@
 """Flushes: when they are due, and in another thread, while the log changes or gets another name."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from moldau.config.topic import LogConfig
+from moldau.storage.disk import RealDisk
 from moldau.storage.simulated_disk import SimulatedDisk, SimulatedFile
+from tests.storage.descriptors import open_paths
 from tests.storage.log_making import (
     DIRECTORY,
     SMALL_SEGMENTS,
@@ -77,11 +80,22 @@ def test_a_snapshot_that_retention_took_holds_up_no_flush() -> None:
 def test_flushes_wait_for_the_executor_they_are_given() -> None:
     executor = Later()
     log = new_log(config=SMALL_SEGMENTS, executor=executor)
-    for _ in range(4):
+    append(log, b"x" * 150)
+    executor.run()
+    for _ in range(3):
         append(log, b"x" * 150)
     assert (log.recovery_point, len(executor.waiting)) == (0, 1)
     executor.run()
     assert log.recovery_point == 2
+
+
+def test_a_roll_leaves_no_descriptor_behind(tmp_path: Path) -> None:
+    disk = RealDisk()
+    log = new_log(disk, LogConfig(segment_bytes=300), directory=str(tmp_path / "orders-0"))
+    for number in range(20):
+        log.append_as_leader(batch(b"x" * 100, producer_id=1, sequence=number), 3, log.now_ms())
+    assert len(log.segments) == 20
+    assert [path for path in open_paths(tmp_path) if path.endswith(".snapshot")] == []
 
 
 def test_flush_messages_flushes_inline() -> None:

@@ -23,10 +23,11 @@ from moldau.storage.checkpoint import (
 )
 from moldau.storage.directory_lock import DirectoryInUse
 from moldau.storage.disk import Disk, RealDisk
+from moldau.storage.late_writes import Executor
 from moldau.storage.log_dirs import DELETE, FUTURE, STRAY, parse_directory, suffixed_name
 from moldau.storage.log_manager import LogManager
 from moldau.storage.simulated_disk import SimulatedDisk, keep_everything, keep_nothing
-from tests.storage.log_making import START_MS, append, read_all
+from tests.storage.log_making import START_MS, Later, append, read_all
 
 CONFIG = LogConfig(segment_bytes=500)
 TOPIC_ID = b"0123456789abcdef"
@@ -38,7 +39,7 @@ def started(
     *log_dirs: str,
     clock: ManualClock | None = None,
     is_stray: Callable[[TopicPartition, bytes], bool] | None = None,
-    executor: ThreadPoolExecutor | None = None,
+    executor: Executor | None = None,
     offline: list[str] | None = None,
 ) -> LogManager:
     manager = LogManager(
@@ -419,3 +420,52 @@ def test_a_full_disk_fails_requests_and_recovers() -> None:
     manager.checkpoint_recovery_points(START_MS)
     assert read_offsets(disk, f"/d1/{RECOVERY_POINT_CHECKPOINT}")[ORDERS] == 2
     assert offline == []
+
+
+def test_records_that_survive_a_power_cut_know_whose_they_are() -> None:
+    disk = SimulatedDisk()
+    manager = started(disk)
+    log = manager.get_or_create(ORDERS, CONFIG, TOPIC_ID)
+    append(log, b"x")
+    log.flush()
+    disk.crash(keep_nothing)
+    found = started(disk, is_stray=lambda _, topic_id: topic_id != TOPIC_ID).get(ORDERS)
+    assert found is not None
+    assert (found.topic_id, read_all(found)) == (TOPIC_ID, [(0, b"x")])
+
+
+def test_a_flush_does_not_wait_for_the_id_that_a_thread_has_yet_to_flush() -> None:
+    disk, later = SimulatedDisk(), Later()
+    manager = started(disk, executor=later)
+    log = manager.get_or_create(ORDERS, CONFIG, TOPIC_ID)
+    append(log, b"x")
+    log.flush()
+    disk.crash(keep_nothing)
+    found = started(disk).get(ORDERS)
+    assert found is not None
+    assert (found.topic_id, read_all(found)) == (TOPIC_ID, [(0, b"x")])
+
+
+def test_the_id_of_a_new_partition_is_soon_on_the_device() -> None:
+    disk, later = SimulatedDisk(), Later()
+    manager = started(disk, executor=later)
+    manager.get_or_create(ORDERS, CONFIG, TOPIC_ID)
+    later.run()
+    disk.crash(keep_nothing)
+    assert read_partition_metadata(disk, "/d1/orders-0") == TOPIC_ID
+
+
+def test_records_without_a_topic_id_are_stray_and_an_empty_log_is_as_good_as_new() -> None:
+    disk = SimulatedDisk()
+    manager = started(disk)
+    append(manager.get_or_create(ORDERS, CONFIG, TOPIC_ID), b"whose?")
+    empty = TopicPartition("empty", 0)
+    manager.get_or_create(empty, CONFIG, TOPIC_ID)
+    manager.shutdown()
+    for name in ("orders-0", "empty-0"):
+        disk.write_atomically(f"/d1/{name}/partition.metadata", b"")
+    again = started(disk, is_stray=lambda *_: False)
+    assert again.get(ORDERS) is None
+    assert [name for name in disk.list_dir("/d1") if name.endswith(STRAY)] != []
+    assert again.get_or_create(empty, CONFIG, TOPIC_ID).topic_id == TOPIC_ID
+    assert again.get_or_create(ORDERS, CONFIG, TOPIC_ID).log_end_offset == 0

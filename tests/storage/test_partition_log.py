@@ -17,6 +17,7 @@ from tests.storage.log_making import (
     EPOCH,
     SMALL_SEGMENTS,
     START_MS,
+    Later,
     append,
     batch,
     data_of,
@@ -311,3 +312,27 @@ def test_what_was_flushed_survives_a_power_cut() -> None:
     append(log, b"c")
     disk.crash(keep_nothing, lose_names=True)
     assert read_all(reopened(disk, recovery_point=2)) == [(0, b"a"), (1, b"b")]
+
+
+def test_the_epochs_are_written_soon_after_the_first_record_of_one() -> None:
+    disk, later = SimulatedDisk(), Later()
+    log = new_log(disk, executor=later)
+    append(log, b"first")
+    append(log, b"second")
+    assert len(later.waiting) == 1
+    later.run()
+    path = f"{DIRECTORY}/leader-epoch-checkpoint"
+    assert disk.read_bytes(path) == b"0\n1\n3 0\n"
+    log.append_as_leader(batch(b"third"), EPOCH + 1, START_MS)
+    later.run()
+    assert disk.read_bytes(path) == b"0\n2\n3 0\n4 2\n"
+
+
+def test_a_full_disk_does_not_matter_to_epochs_that_are_written_late() -> None:
+    disk, later = SimulatedDisk(), Later()
+    log = new_log(disk, executor=later)
+    append(log, b"first")
+    disk.fail_next("*", "*leader-epoch*", errno.ENOSPC)
+    later.run()
+    log.flush()
+    assert disk.exists(f"{DIRECTORY}/leader-epoch-checkpoint")

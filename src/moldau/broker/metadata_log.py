@@ -64,7 +64,7 @@ from moldau.raft.node import (
 from moldau.raft.voters import VoterSet
 from moldau.record.control import control_batch
 from moldau.storage.disk import Disk
-from moldau.storage.log_context import Executor
+from moldau.storage.late_writes import Executor
 
 logger = logging.getLogger(__name__)
 

@@ -37,7 +37,8 @@ from moldau.record.header import iter_headers
 from moldau.record.records import decode_records
 from moldau.storage.checkpoint import read_partition_metadata, write_partition_metadata
 from moldau.storage.disk import Disk
-from moldau.storage.log_context import Executor, LogContext
+from moldau.storage.late_writes import Executor
+from moldau.storage.log_context import LogContext
 from moldau.storage.log_failure import FailureHandler
 from moldau.storage.partition_log import PartitionLog
 from moldau.storage.recovery import open_log

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from moldau.ids import TopicPartition
 from moldau.storage.checkpoint import write_offsets
 from moldau.storage.disk import Disk
-from moldau.storage.log_context import Executor
+from moldau.storage.late_writes import Executor
 from moldau.storage.log_failure import FailureHandler, is_no_room
 
 _log = logging.getLogger(__name__)

@@ -12,14 +12,19 @@ Rules this module keeps:
 
 * Epochs and start offsets both grow from entry to entry. A new entry wins over older
   ones that contradict it, because it describes the batches that are there now.
-* A new epoch is noted in memory only; the append path does not wait for the disk.
-  Nothing is lost by that as long as ``flush`` comes before the recovery point moves:
-  recovery reads every batch behind the recovery point and assigns their epochs again.
+* A new epoch is noted in memory; the append path does not wait for the disk, another
+  thread writes the file soon after (``write_late``). Nothing is lost meanwhile as long as
+  ``flush`` comes before the recovery point moves: recovery reads every batch behind the
+  recovery point and assigns their epochs again.
+* Whoever writes the file holds ``writing``, and a late write of entries that changed since
+  does nothing. So the file never goes back to what it was.
 * Forgetting entries that are on disk (the end of the log was cut off) writes at once.
   Otherwise they could come back after a crash and describe batches of a later leader.
 """
 
+import threading
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from moldau.storage.checkpoint import read_leader_epochs, write_leader_epochs
@@ -39,7 +44,16 @@ class EpochEntry(NamedTuple):
 class LeaderEpochCache:
     """The leader epochs of one partition."""
 
-    __slots__ = ("_disk", "_epochs", "_is_dirty", "_start_offsets", "_stored", "path")
+    __slots__ = (
+        "_changes",
+        "_disk",
+        "_epochs",
+        "_is_dirty",
+        "_start_offsets",
+        "_stored",
+        "path",
+        "writing",
+    )
 
     def __init__(self, disk: Disk, path: str, *, is_new: bool = False) -> None:
         """Reads the file if there is one; not ``is_new``, which says that there is none.
@@ -55,6 +69,8 @@ class LeaderEpochCache:
         self._start_offsets: list[int] = []
         self._stored = 0
         self._is_dirty = False
+        self._changes = 0
+        self.writing = threading.Lock()
         if is_new:
             return
         for epoch, start_offset in read_leader_epochs(disk, path):
@@ -80,17 +96,19 @@ class LeaderEpochCache:
             for epoch, start_offset in zip(self._epochs, self._start_offsets, strict=True)
         ]
 
-    def assign(self, epoch: int, start_offset: int) -> None:
+    def assign(self, epoch: int, start_offset: int) -> bool:
         """A batch of ``epoch`` begins at ``start_offset``.
 
-        Does nothing if the epoch is the latest one already. Entries that contradict the
-        new one are forgotten.
+        Does nothing, and says so, if the epoch is the latest one already. Entries that
+        contradict the new one are forgotten.
         """
         assert min(epoch, start_offset) >= 0, f"epoch {epoch} cannot start at {start_offset}"
-        if self._assign_in_memory(epoch, start_offset):
-            self._is_dirty = True
-            if len(self._epochs) <= self._stored:
-                self.flush()
+        if not self._assign_in_memory(epoch, start_offset):
+            return False
+        self._is_dirty = True
+        if len(self._epochs) <= self._stored:
+            self.flush()
+        return True
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
         """Where the batches of ``epoch`` end: the offset where a later epoch begins.
@@ -136,18 +154,41 @@ class LeaderEpochCache:
     def flush(self) -> None:
         """Everything durable in the file. Does nothing if nothing changed."""
         if self._is_dirty:
-            write_leader_epochs(self._disk, self.path, self.entries())
+            self._changes += 1
+            with self.writing:
+                write_leader_epochs(self._disk, self.path, self.entries())
             self._stored = len(self._epochs)
             self._is_dirty = False
 
+    def write_late(self) -> Callable[[], None]:
+        """The work, for any thread, that writes the entries of now; it may raise OSError.
+
+        It does nothing if other entries were written, or are about to be, by then. The
+        entries still count as not stored: the next ``flush`` writes them once more.
+        """
+        self._changes += 1
+        changes = self._changes
+        entries = self.entries()
+
+        def work() -> None:
+            with self.writing:
+                if changes == self._changes:
+                    write_leader_epochs(self._disk, self.path, entries)
+
+        return work
+
     def moved(self, path: str) -> None:
-        """The file lies at ``path`` now, because its directory was renamed."""
+        """The file lies at ``path`` now, because its directory was renamed.
+
+        The caller holds ``writing`` from before the rename on.
+        """
         self.path = path
 
     def _forget_from(self, keep: int) -> None:
         del self._epochs[keep:]
         del self._start_offsets[keep:]
         self._is_dirty = True
+        self._changes += 1
         if keep < self._stored:
             self.flush()
 

@@ -19,7 +19,7 @@ from moldau.storage.checkpoint import (
 )
 from moldau.storage.checkpoint_writer import CheckpointWriter
 from moldau.storage.disk import Disk
-from moldau.storage.log_context import Executor
+from moldau.storage.late_writes import Executor
 from moldau.storage.log_failure import FailureHandler
 from moldau.storage.partition_log import PartitionLog
 

@@ -39,7 +39,7 @@ from moldau.storage.cleaning_pass import CleanerStats, CleaningPass, Steps, Work
 from moldau.storage.cleaning_process import CleaningProcessLost
 from moldau.storage.cleaning_work import CleanerMemory, LocalWork, PassWork
 from moldau.storage.disk import Disk
-from moldau.storage.log_context import Executor
+from moldau.storage.late_writes import Executor
 from moldau.storage.log_failure import is_no_room
 from moldau.storage.partition_log import PartitionLog
 from moldau.storage.segment import Segment

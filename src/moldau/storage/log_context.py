@@ -1,20 +1,13 @@
 """What all logs of a broker share: the disk, the time, the chance, and where fsyncs run."""
 
 import random
-from collections.abc import Callable
-from typing import Any, Protocol
 
 from moldau.clock import Clock
 from moldau.config.topic import LogConfig
 from moldau.storage.disk import Disk
+from moldau.storage.late_writes import Executor, LateWrites
 from moldau.storage.log_failure import FailureHandler, NoRoom
 from moldau.storage.segment import Segment
-
-
-class Executor(Protocol):
-    """Runs work elsewhere; those of ``concurrent.futures`` do."""
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any) -> Any: ...
 
 
 class LogContext:
@@ -24,6 +17,7 @@ class LogContext:
         "clock",
         "disk",
         "executor",
+        "late_writes",
         "no_room",
         "on_failure",
         "producer_expiration_ms",
@@ -44,6 +38,7 @@ class LogContext:
         self.clock = clock
         self.rng = rng
         self.executor = executor
+        self.late_writes = LateWrites(executor)
         self.on_failure = on_failure
         self.no_room = NoRoom(clock)
         self.producer_expiration_ms = producer_expiration_ms

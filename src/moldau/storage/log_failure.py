@@ -1,9 +1,10 @@
 """From an ``OSError`` to what clients and operators see of it.
 
-A disk that is full will have room again: the request fails, the log stays as it was,
-and the next append may succeed. Anything else that a disk refuses means that nobody
-can say what is on it, so its whole log directory goes offline (KIP-112): clients get
-KAFKA_STORAGE_ERROR, look for another leader, and the process lives on.
+A disk that is full will have room again, and a process that may open no more files will
+have closed some: the request fails, the log stays as it was, and the next append may
+succeed. Neither says anything about what is on the disk. Anything else that a disk refuses
+means that nobody can say what is on it, so its whole log directory goes offline (KIP-112):
+clients get KAFKA_STORAGE_ERROR, look for another leader, and the process lives on.
 
 A failed fsync is always of that kind, a full disk or not: the kernel may have dropped the
 pages it could not write, and the next fsync would succeed without them.
@@ -21,6 +22,7 @@ from moldau.errors import ApiError, ErrorCode
 FailureHandler = Callable[[str, str, OSError], None]
 
 _NO_ROOM: Final = frozenset((errno.ENOSPC, errno.EDQUOT))
+_NO_DESCRIPTORS: Final = frozenset((errno.EMFILE, errno.ENFILE))
 # Every append to a full disk would have something to say.
 _NO_ROOM_SAID_FOR_MS: Final = 60_000
 
@@ -30,6 +32,16 @@ _log = logging.getLogger(__name__)
 def is_no_room(error: OSError) -> bool:
     """Whether the disk, or a quota on it, is full."""
     return error.errno in _NO_ROOM
+
+
+def is_out_of_descriptors(error: OSError) -> bool:
+    """Whether the process, or the machine, may open no more files."""
+    return error.errno in _NO_DESCRIPTORS
+
+
+def is_passing(error: OSError) -> bool:
+    """Whether the same may succeed later, with the disk as it is."""
+    return is_no_room(error) or is_out_of_descriptors(error)
 
 
 class NoRoom:
@@ -67,6 +79,9 @@ def storage_error(
     if is_no_room(error) and not in_fsync:
         no_room.tell(log_dir, doing)
         message = f"no room on the disk of {log_dir} while {doing}: free some and try again"
+    elif is_out_of_descriptors(error):
+        _log.error("%s: %s while %s. Remedy: raise ulimit -n", log_dir, error.strerror, doing)
+        message = f"the broker may open no more files, while {doing}: try again"
     else:
         message = f"{log_dir} failed while {doing}: {error}"
         if on_failure is not None:

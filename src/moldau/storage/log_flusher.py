@@ -1,7 +1,8 @@
 """The recovery point of a log, and the fsyncs that move it.
 
 Below the recovery point everything is on the device: batches, the indexes of finished
-segments, leader epochs. After a crash only the segments from there on are read.
+segments, leader epochs, the id of the topic. After a crash only the segments from there on
+are read.
 
 The epochs are written when a job is made, on the thread that owns the log: they change
 once in the life of a leader, and then everything else can be fsynced by any thread.
@@ -18,6 +19,7 @@ Rules this module keeps:
 
 import threading
 
+from moldau.storage.checkpoint import PARTITION_METADATA
 from moldau.storage.leader_epochs import LeaderEpochCache
 from moldau.storage.log_context import LogContext
 from moldau.storage.segment import Segment
@@ -114,7 +116,7 @@ class LogFlusher:
     def _run(self, job: FlushJob) -> None:
         disk = self._context.disk
         if job.snapshot is not None:
-            self._flush_snapshot(job.snapshot)
+            self._flush_file(job.snapshot)
         for segment in job.segments:
             try:
                 self._flush_segment(segment)
@@ -124,6 +126,9 @@ class LogFlusher:
                     raise
         has_new_files = any(segment.base_offset >= self.recovery_point for segment in job.segments)
         if has_new_files:
+            if not self._is_name_durable:
+                # Without the id nobody could tell these records from a later topic's.
+                self._flush_file(PARTITION_METADATA)
             # Their names must be durable too, and that of their directory.
             disk.sync_dir(self.directory)
         if self._is_renamed or (has_new_files and not self._is_name_durable):
@@ -136,12 +141,28 @@ class LogFlusher:
                 self.recovery_point = max(self.recovery_point, job.end_offset)
                 self.last_flush_ms = now_ms
 
-    def _flush_snapshot(self, name: str) -> None:
+    def flush_topic_id(self) -> None:
+        """Make the name and the contents of ``partition.metadata`` durable. Raises OSError."""
+        while True:
+            moves = self._settled_moves()
+            try:
+                self._flush_file(PARTITION_METADATA)
+                self._context.disk.sync_dir(self.directory)
+                return
+            except FileNotFoundError:
+                if self._settled_moves() == moves:
+                    raise
+
+    def _flush_file(self, name: str) -> None:
         moves = self._settled_moves()
         try:
-            self._context.disk.open(f"{self.directory}/{name}").fsync()
+            file = self._context.disk.open(f"{self.directory}/{name}")
+            try:
+                file.fsync()
+            finally:
+                file.close()
         except FileNotFoundError:
-            # Without a rename it is gone for good: with its segment, by retention.
+            # Without a rename it is gone for good (a snapshot with its segment, by retention).
             if self._settled_moves() != moves:
                 raise
 

@@ -116,9 +116,14 @@ def load_directory(
 
 
 def _move_strays(context: LogContext, logs: list[PartitionLog], is_stray: IsStray) -> None:
-    """Partitions the cluster does not know (any more) are put aside, not deleted."""
+    """Partitions the cluster does not know (any more) are put aside, not deleted.
+
+    Records without a topic id may be those of a deleted topic of the same name. An empty log
+    without one is as good as new.
+    """
     for log in logs:
-        if log.topic_id == NO_UUID or not is_stray(log.topic_partition, log.topic_id):
+        is_nameless = log.topic_id == NO_UUID and log.log_end_offset > 0
+        if not is_nameless and not is_stray(log.topic_partition, log.topic_id):
             continue
         old = log.directory
         name = suffixed_name(log.topic_partition, new_uuid(context.rng), STRAY)

@@ -33,8 +33,9 @@ from moldau.storage.checkpoint import (
     write_partition_metadata,
 )
 from moldau.storage.disk import Disk
+from moldau.storage.late_writes import Executor
 from moldau.storage.log_checkpoints import LogCheckpoints
-from moldau.storage.log_context import Executor, LogContext
+from moldau.storage.log_context import LogContext
 from moldau.storage.log_dirs import DELETE, FUTURE, STRAY, LogDirs, suffixed_name
 from moldau.storage.log_failure import is_no_room
 from moldau.storage.log_loader import ConfigFor, IsStray, LoadedDirectory, load_directory
@@ -255,6 +256,7 @@ class LogManager:
             self._directory_failed(log.log_dir, f"naming {log.topic_partition}", error)
             raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from error
         log.topic_id = topic_id
+        self.context.late_writes.add(log.flush_topic_id)
 
     def _create(
         self,
@@ -284,6 +286,8 @@ class LogManager:
                 log = open_log(
                     self.context, directory, topic_partition, config, clean_shutdown=True
                 )
+                if topic_id != NO_UUID:
+                    self.context.late_writes.add(log.flush_topic_id)
                 self._load.added(path)
                 return log
             except OSError as error:

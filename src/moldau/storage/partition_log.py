@@ -31,7 +31,7 @@ from moldau.storage.follower_append import append_replicated
 from moldau.storage.leader_append import append_produced
 from moldau.storage.leader_epochs import LeaderEpochCache
 from moldau.storage.log_context import LogContext
-from moldau.storage.log_failure import storage_error
+from moldau.storage.log_failure import is_passing, storage_error
 from moldau.storage.log_flusher import RENAMING, FlushJob, LogFlusher
 from moldau.storage.log_reader import LogReader
 from moldau.storage.log_results import FetchData, LogAppendInfo, TimestampOffset
@@ -160,8 +160,19 @@ class PartitionLog:
 
     def assign_epoch(self, leader_epoch: int, start_offset: int) -> None:
         """The leader of ``leader_epoch`` writes from ``start_offset`` on."""
-        self.leader_epochs.assign(leader_epoch, start_offset)
+        if not self.leader_epochs.assign(leader_epoch, start_offset):
+            return
         self.latest_epoch = self.leader_epochs.latest_epoch
+        write = self.leader_epochs.write_late()
+        self._context.late_writes.add(lambda: self._write_epochs(write))
+
+    def _write_epochs(self, write: Callable[[], None]) -> None:
+        """In any thread. A full disk may have room again when the log is flushed."""
+        try:
+            write()
+        except OSError as error:
+            if not self.is_closed and not is_passing(error):
+                self.storage_error(error, "writing the leader epochs of")
 
     # -- reading --
 
@@ -352,6 +363,14 @@ class PartitionLog:
             if not self.is_closed and not self._flusher.is_outdated(job):
                 raise self.storage_error(error, "flushing", in_fsync=True) from error
 
+    def flush_topic_id(self) -> None:
+        """Make the id of a new partition durable; in any thread."""
+        try:
+            self._flusher.flush_topic_id()
+        except OSError as error:
+            if not self.is_closed:
+                self.storage_error(error, "flushing the topic id of", in_fsync=True)
+
     @property
     def recovery_point(self) -> int:
         """Everything below is on the device."""
@@ -513,7 +532,7 @@ class PartitionLog:
     def rename_directory(self, directory: str) -> None:
         """Move the log's directory on the same disk, files open or not."""
         self._stop_cleaning()
-        with RENAMING:
+        with RENAMING, self.leader_epochs.writing:
             self._flusher.begin_move()
             try:
                 self._context.disk.rename(self.directory, directory)

@@ -191,14 +191,14 @@ class _Loader:
             self.leader_epochs.assign(header.partition_leader_epoch, header.base_offset)
 
     def _read_topic_id(self) -> bytes:
-        """NO_UUID if nothing says; the metadata of the cluster will, and it is written anew."""
+        """NO_UUID if nothing says: whose records these are is not known then."""
         if PARTITION_METADATA not in self.names:
             return NO_UUID
         try:
             return read_partition_metadata(self.disk, self.directory) or NO_UUID
         except CorruptCheckpoint as error:
-            # Written when the partition was made, but not flushed: a power cut may tear it.
-            _log.warning("%s. Removing it: the cluster's metadata has the topic id", error)
+            # A power cut soon after the partition was made may tear it.
+            _log.warning("%s. Removing it: the topic of this partition is not known", error)
             self.disk.remove(f"{self.directory}/{PARTITION_METADATA}")
             return NO_UUID
 
