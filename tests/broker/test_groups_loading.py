@@ -59,8 +59,16 @@ def marker(producer_id: int, kind: ControlType) -> bytes:
     return end_txn_batch(kind, 0, producer_id, 0, NOW_MS)
 
 
-def loaded_from(write: Callable[[Append], None], *, stable: bool = False) -> Any:
-    """What a broker tells of group ``g`` after reading the log that ``write`` made."""
+def loaded_from(
+    write: Callable[[Append], None],
+    *,
+    stable: bool = False,
+    damage: Callable[[SimulatedDisk, str], None] | None = None,
+) -> Any:
+    """What a broker tells of group ``g`` after reading the log that ``write`` made.
+
+    ``damage`` may spoil the file of the log in between.
+    """
 
     async def scenario() -> Any:
         disk, clock = SimulatedDisk(seed=1), ManualClock(NOW_MS)
@@ -70,7 +78,10 @@ def loaded_from(write: Callable[[Append], None], *, stable: bool = False) -> Any
         broker = first.node.broker
         partition = broker.replicas.partition(OFFSETS_TOPIC, broker.groups.partition_for("g"))
         write(lambda data: partition.append(data, -1, NOW_MS, AppendOrigin.COORDINATOR))
+        path = partition.log.segments.first.log.path
         await first.node.stop()
+        if damage is not None:
+            damage(disk, path)
 
         second = SimulatedBroker(disk, clock)
         await second.node.start()
@@ -153,3 +164,28 @@ def test_a_log_that_makes_no_sense_has_no_coordinator_and_disturbs_no_other() ->
         append(batch.build())
 
     assert loaded_from(write).error_code == ErrorCode.NOT_COORDINATOR
+
+
+@pytest.mark.parametrize("byte", [3, 8, 16, 30, 70])
+def test_of_a_damaged_log_everything_else_is_read(
+    byte: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A byte of the offset, the length, the magic, the time or the records of one batch."""
+    first, second = offsets_batch({"a": 1}), offsets_batch({"a": 2, "b": 2})
+    many: dict[str, int | None] = {f"t{number}": number for number in range(2000)}
+
+    def write(append: Append) -> None:
+        append(first)
+        append(second)
+        append(offsets_batch({"c": 3}))
+        append(offsets_batch(many))
+        append(offsets_batch({"d": 4}))
+
+    def damage(disk: SimulatedDisk, path: str) -> None:
+        position = disk.read_bytes(path).index(second[61:]) - 61 + byte
+        flipped = disk.read_bytes(path)[position] ^ 0x40
+        disk.damage(path, position, bytes([flipped]))
+
+    found = offsets_of(loaded_from(write, damage=damage))
+    assert found == {"a": 1, "c": 3, **many, "d": 4}
+    assert "are damaged and left out" in caplog.text

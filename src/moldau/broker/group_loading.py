@@ -8,6 +8,9 @@ are replayed in the order in which they were written, and the offsets after them
 Offsets committed in a transaction (KIP-98) count from its commit marker on; those of
 transactions that are still open come last, with the producer to whom they belong.
 
+Batches that are damaged are left out, and the log says which: groups whose last commits were in
+them go on from an earlier one. Without its other groups the partition would be worth less.
+
 The event loop gets a turn after every chunk: a broker that loads goes on serving.
 """
 
@@ -24,6 +27,7 @@ from moldau.protocol.records.group_coordinator import OffsetCommitKey
 from moldau.record.control import ControlType, decode_control_key
 from moldau.record.header import NO_PRODUCER_ID, BatchHeader
 from moldau.record.records import Record, decode_all
+from moldau.storage.batch_scan import CorruptSegment
 
 # Some milliseconds of work: what others wait at most for their turn.
 CHUNK_BYTES: Final = 64 * 1024
@@ -47,15 +51,28 @@ class GroupLoader:
         """Replay everything, and give the number of records that were read.
 
         Raises:
-            ApiError: the log cannot be read, or holds what the shard cannot understand.
+            ApiError: the disk fails, or the log holds what the shard cannot understand.
         """
         offset = self._partition.log.log_start_offset
         count = 0
         # Asked for anew each time: the replica may move to another log directory.
         while offset < (log := self._partition.log).log_end_offset:
-            fetched = log.read(
-                offset, self._max_bytes, max_offset=log.log_end_offset, min_one_message=True
-            )
+            try:
+                fetched = log.read(
+                    offset, self._max_bytes, max_offset=log.log_end_offset, min_one_message=True
+                )
+            except CorruptSegment as error:
+                following = log.offset_after_damage(error, offset)
+                logger.error(
+                    "offsets %d to %d of %s are damaged and left out, groups may go on from "
+                    "earlier offsets: %s",
+                    offset,
+                    following - 1,
+                    self._partition.topic_partition,
+                    error,
+                )
+                offset = following
+                continue
             if not fetched.size_bytes:
                 break
             found = fetched.records

@@ -14,7 +14,7 @@ import errno
 from typing import Final
 
 from moldau.errors import ApiError, ErrorCode
-from moldau.storage.batch_scan import find_batch
+from moldau.storage.batch_scan import CorruptSegment, find_batch, find_valid_batch_after
 from moldau.storage.log_results import FetchData
 from moldau.storage.segment import Segment
 from moldau.storage.segment_list import SegmentList
@@ -166,6 +166,25 @@ class LogReader:
             found = segment.find(offset)
             if found is not None:
                 return segment, found.position, found.size_bytes
+        return None
+
+    def offset_after_damage(self, error: CorruptSegment, offset: int) -> int | None:
+        """Where the first good batch from ``offset`` on begins that lies behind ``error``.
+
+        A read at that offset finds it, though no walk gets past the damage. None if there is
+        none.
+        """
+        segments = self._segments
+        for index in range(max(segments.floor_index(offset), 0), len(segments)):
+            segment = segments[index]
+            if segment.log.path != error.path:
+                continue
+            found = find_valid_batch_after(segment.log, error.position, segment.size, offset)
+            if found is not None:
+                self._remember(found.base_offset, segment, found.position)
+                return found.base_offset
+            following = segments.after(segment)
+            return None if following is None else following.base_offset
         return None
 
     def readable_bytes(self, start_offset: int, max_offset: int, log_end_offset: int) -> int:

@@ -25,6 +25,7 @@ from moldau.errors import ApiError, ErrorCode
 from moldau.ids import NO_UUID, TopicPartition
 from moldau.record.produced import ProducedBatch
 from moldau.storage.aborted_lookup import aborted_between, aborted_in
+from moldau.storage.batch_scan import CorruptSegment
 from moldau.storage.checkpoint import LEADER_EPOCH_CHECKPOINT
 from moldau.storage.deleted_files import DeletedFiles, DeletedItem
 from moldau.storage.follower_append import append_replicated
@@ -215,6 +216,18 @@ class PartitionLog:
             return fetched
         except OSError as error:
             raise self.storage_error(error, f"reading offset {start_offset} of") from error
+
+    def offset_after_damage(self, error: CorruptSegment, offset: int) -> int:
+        """Where reading can go on that met ``error`` at ``offset``; the end if nowhere.
+
+        Raises:
+            ApiError: KAFKA_STORAGE_ERROR if the disk fails.
+        """
+        try:
+            found = self._reader.offset_after_damage(error, offset)
+        except OSError as failure:
+            raise self.storage_error(failure, f"reading behind {offset} of") from failure
+        return self.log_end_offset if found is None else max(found, offset)
 
     def readable_bytes(self, start_offset: int, max_offset: int) -> int:
         """How many bytes a read between the two would find; for fetches that wait."""
