@@ -1,10 +1,13 @@
 """Following the metadata: large topics come in slices, settings reach the logs they concern."""
 
 import asyncio
+import errno
+
+import pytest
 
 from moldau.broker.replica_manager import HOSTED_PER_TURN
 from moldau.clock import ManualClock
-from moldau.errors import ErrorCode
+from moldau.errors import ApiError, ErrorCode
 from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from moldau.protocol.messages.incremental_alter_configs import (
@@ -77,5 +80,53 @@ def test_a_changed_setting_reaches_the_log() -> None:
         await broker.send(IncrementalAlterConfigsRequest(resources=[resource]), 1)
         assert await broker.produce("t", b"x" * 600) == ErrorCode.MESSAGE_TOO_LARGE
         assert await broker.produce("other", b"x" * 600) == 0
+
+    asyncio.run(scenario())
+
+
+def test_a_partition_made_on_a_full_disk_is_served_when_there_is_room() -> None:
+    async def scenario() -> None:
+        disk = SimulatedDisk(seed=1)
+        settings = {"log.dirs": "/data", "metadata.log.dir": "/meta"}
+        broker = SimulatedBroker(disk, ManualClock(), settings)
+        await broker.node.start()
+        disk.fail_next("*", "/data/*-[01]/*", errno.ENOSPC, count=1000)
+        topic = CreatableTopic(name="t", num_partitions=2, replication_factor=1)
+        await broker.send(CreateTopicsRequest(topics=[topic]), 7)
+        assert await broker.produce("t", b"x") == ErrorCode.KAFKA_STORAGE_ERROR
+        broker.node.broker.host_again(0)
+        assert await broker.produce("t", b"x") == ErrorCode.KAFKA_STORAGE_ERROR
+        disk.heal()
+        broker.node.broker.host_again(0)
+        await broker.node.broker.replicas.settled()
+        for partition in (0, 1):
+            assert await broker.produce("t", b"x", partition) == 0
+        broker.node.broker.host_again(0)
+        await broker.node.stop()
+
+    asyncio.run(scenario())
+
+
+def test_groups_are_coordinated_once_there_is_room_for_their_partition() -> None:
+    async def scenario() -> None:
+        disk = SimulatedDisk(seed=1)
+        settings = {
+            "log.dirs": "/data",
+            "metadata.log.dir": "/meta",
+            "offsets.topic.num.partitions": "1",
+        }
+        broker = SimulatedBroker(disk, ManualClock(), settings)
+        await broker.node.start()
+        disk.fail_next("*", "/data/__consumer_offsets-0/*", errno.ENOSPC, count=1000)
+        groups = broker.node.broker.groups
+        await groups.create_topic()
+        with pytest.raises(ApiError, match="NOT_COORDINATOR"):
+            groups.shard_of("g")
+        disk.heal()
+        broker.node.broker.host_again(0)
+        assert groups._settling is not None
+        await groups._settling
+        assert groups.shard_of("g").is_loaded
+        await broker.node.stop()
 
     asyncio.run(scenario())

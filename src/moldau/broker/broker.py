@@ -109,6 +109,12 @@ class Broker:
         if directory_id is not None:
             self._report(self.metadata.report_offline([directory_id]), "a directory failed")
 
+    def host_again(self, now_ms: int) -> None:
+        """Host the partitions for which no disk had room, once one has."""
+        del now_ms
+        if self.replicas.host_again():
+            self.groups.follow_when_settled()
+
     def cordon(self) -> list[bytes]:
         """Keep new partitions off the cordoned directories; gives the ids of these."""
         dirs = self.logs.dirs

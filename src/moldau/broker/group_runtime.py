@@ -103,7 +103,7 @@ class GroupRuntime:
         if is_touched or any(each.name == OFFSETS_TOPIC for each in delta.deleted_topics.values()):
             self._follow(image)
             # Logs are made a few at a time: what is not there yet is seen when all are.
-            self._settling = asyncio.get_running_loop().create_task(self._follow_settled())
+            self.follow_when_settled()
         for hosted in list(self._shards.values()):
             if hosted.is_loaded:
                 hosted.on_metadata(image, delta)
@@ -124,6 +124,10 @@ class GroupRuntime:
         for task in (self._loading, self._creating, self._settling):
             if task is not None:
                 task.cancel()
+
+    def follow_when_settled(self) -> None:
+        """Have a shard also for partitions whose logs are being made."""
+        self._settling = asyncio.get_running_loop().create_task(self._follow_settled())
 
     async def _follow_settled(self) -> None:
         await self._broker.replicas.settled()

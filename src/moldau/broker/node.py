@@ -45,6 +45,7 @@ logger = logging.getLogger(__name__)
 STOP_GRACE_S = 30.0
 ABANDON_GRACE_S = 1.0
 DELETED_FILES_CHECK_MS = 5_000
+HOST_AGAIN_MS = 1_000
 PRODUCER_EXPIRY_CHECK_MS = 600_000
 
 
@@ -258,6 +259,7 @@ class Node:
             (config.log_retention_check_interval_ms, upkeep.delete_old_segments),
             (DELETED_FILES_CHECK_MS, logs.delete_expired_directories),
             (DELETED_FILES_CHECK_MS, upkeep.remove_deleted_files),
+            (HOST_AGAIN_MS, self.broker.host_again),
             (PRODUCER_EXPIRY_CHECK_MS, upkeep.remove_expired_producers),
             (config.metadata_log_max_snapshot_interval_ms, self._snapshot_metadata),
             (config.offsets_retention_check_interval_ms, self.broker.groups.expire_offsets),

@@ -7,7 +7,8 @@ changed settings reach the logs. Everything else is a look-up.
 Making or deleting a log is a handful of system calls, and a topic may have thousands: this
 is done for a few at a time, with turns for everybody else in between. Until its turn comes a
 new partition is answered as not led here, which clients take as a reason to ask again; a
-deleted one is unknown at once.
+deleted one is unknown at once. A partition for which no disk has room is tried again every
+now and then (``host_again``): the cluster has it, so it must come into being.
 """
 
 import asyncio
@@ -51,6 +52,8 @@ class ReplicaManager:
         self._to_host: deque[tuple[bytes, int]] = deque()
         # Deleted, but their logs still have their names.
         self._to_delete: deque[TopicPartition] = deque()
+        # Those for which no log could be made.
+        self._unhosted: dict[tuple[bytes, int], None] = {}
         self._is_hosting = False
         self._settling: list[asyncio.Future[None]] = []
         self._names: dict[bytes, str] = {}
@@ -185,12 +188,27 @@ class ReplicaManager:
             if not turn.done():
                 turn.set_result(None)
 
+    def host_again(self) -> bool:
+        """Try again what found no room; whether there is some now. ``settled`` says when."""
+        if not self._unhosted or self._is_hosting:
+            return False
+        first, *rest = self._unhosted
+        self._host_next(*first)
+        if first in self._unhosted:
+            return False
+        logger.info("there is room again for %d partitions that had none", 1 + len(rest))
+        self._to_host.extend(rest)
+        self._host_some()
+        return True
+
     def _host_next(self, topic_id: bytes, index: int) -> None:
         assert self._image is not None
         topic = self._image.topics_by_id.get(topic_id)
         registration = topic.partitions.get(index) if topic is not None else None
         if topic is not None and registration and self._node_id in registration.replicas:
             self._host(TopicPartition(topic.name, index), topic_id, registration)
+        else:
+            self._unhosted.pop((topic_id, index), None)
 
     def _host(
         self,
@@ -215,8 +233,11 @@ class ReplicaManager:
                     log_dir=self._logs.dirs.path_of(registration.directory_of(self._node_id)),
                 )
             except ApiError as error:
-                logger.error("%s is not served here: %s", topic_partition, error)
+                if (topic_id, topic_partition.partition) not in self._unhosted:
+                    self._unhosted[topic_id, topic_partition.partition] = None
+                    logger.error("%s is not served here yet: %s", topic_partition, error)
                 return
+            self._unhosted.pop((topic_id, topic_partition.partition), None)
             partition = Partition(topic_partition, topic_id, self._node_id, registration, log)
             partitions[topic_partition.partition] = partition
             self._note_directory(topic_id, topic_partition.partition, log.log_dir)
@@ -261,4 +282,6 @@ class ReplicaManager:
 
     def _offline(self, topic_partition: TopicPartition) -> ApiError:
         message = f"the log directory of {topic_partition} on broker {self._node_id} is offline"
+        if self._unhosted:
+            message += ", or has no room for it"
         return ApiError(ErrorCode.KAFKA_STORAGE_ERROR, message)

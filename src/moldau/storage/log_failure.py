@@ -45,7 +45,7 @@ def is_passing(error: OSError) -> bool:
 
 
 class NoRoom:
-    """Tells the operator of full disks, of each once a minute."""
+    """Tells the operator of full disks and of missing descriptors, of each once a minute."""
 
     __slots__ = ("_clock", "_said_until_ms")
 
@@ -53,10 +53,22 @@ class NoRoom:
         self._clock = clock
         self._said_until_ms: dict[str, int] = {}
 
-    def tell(self, log_dir: str, doing: str) -> None:
+    def tell(self, log_dir: str, doing: str, error: OSError) -> None:
+        """``error`` is one that is passing."""
         now_ms = self._clock.now_ms()
-        if now_ms >= self._said_until_ms.get(log_dir, 0):
-            self._said_until_ms[log_dir] = now_ms + _NO_ROOM_SAID_FOR_MS
+        kind = "" if is_no_room(error) else "descriptors"
+        if now_ms < self._said_until_ms.get(log_dir + kind, 0):
+            return
+        self._said_until_ms[log_dir + kind] = now_ms + _NO_ROOM_SAID_FOR_MS
+        if kind:
+            _log.error(
+                "%s while %s in %s: clients get KAFKA_STORAGE_ERROR until files or connections "
+                "are closed. Remedy: raise the limit of open files (ulimit -n)",
+                error.strerror,
+                doing,
+                log_dir,
+            )
+        else:
             _log.error(
                 "No room on the disk of %s while %s: clients get KAFKA_STORAGE_ERROR until there "
                 "is. Remedy: lower retention.ms or retention.bytes, or move replicas to another "
@@ -77,10 +89,10 @@ def storage_error(
 ) -> ApiError:
     """The error for the client; ``on_failure`` is told unless the disk is merely full."""
     if is_no_room(error) and not in_fsync:
-        no_room.tell(log_dir, doing)
+        no_room.tell(log_dir, doing, error)
         message = f"no room on the disk of {log_dir} while {doing}: free some and try again"
     elif is_out_of_descriptors(error):
-        _log.error("%s: %s while %s. Remedy: raise ulimit -n", log_dir, error.strerror, doing)
+        no_room.tell(log_dir, doing, error)
         message = f"the broker may open no more files, while {doing}: try again"
     else:
         message = f"{log_dir} failed while {doing}: {error}"

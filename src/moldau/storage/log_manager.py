@@ -37,7 +37,7 @@ from moldau.storage.late_writes import Executor
 from moldau.storage.log_checkpoints import LogCheckpoints
 from moldau.storage.log_context import LogContext
 from moldau.storage.log_dirs import DELETE, FUTURE, STRAY, LogDirs, suffixed_name
-from moldau.storage.log_failure import is_no_room
+from moldau.storage.log_failure import is_passing
 from moldau.storage.log_loader import ConfigFor, IsStray, LoadedDirectory, load_directory
 from moldau.storage.log_placement import Copies, DirectoryLoad, Wishes, settle
 from moldau.storage.partition_log import PartitionLog
@@ -291,8 +291,9 @@ class LogManager:
                 self._load.added(path)
                 return log
             except OSError as error:
-                if is_no_room(error):
-                    _log.warning("No room for %s in %s", topic_partition, path)
+                if is_passing(error):
+                    # Said once a minute: it is tried again every second.
+                    self.context.no_room.tell(path, f"creating {topic_partition}", error)
                     self._remove_quietly(directory)
                 else:
                     self._directory_failed(path, f"creating {topic_partition}", error)
