@@ -270,3 +270,25 @@ def test_when_descriptors_run_out_files_give_up_theirs(
     disk.open(str(tmp_path / "one more"), create=True)
     assert len(refused) == 1
     assert sum(file._descriptor is not None for file in files) == 5
+
+
+@pytest.mark.parametrize("operation", ["write_atomically", "sync_dir", "read_bytes"])
+def test_whoever_needs_a_descriptor_for_a_moment_gets_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operation: str
+) -> None:
+    disk = RealDisk(max_open_files=100)
+    files = [disk.open(str(tmp_path / f"{i}"), create=True) for i in range(10)]
+    real_open = os.open
+
+    def open_if_few_are_open(path: str, flags: int, mode: int = 0o777) -> int:
+        if sum(file._descriptor is not None for file in files) > 5:
+            raise OSError(errno.EMFILE, "too many open files")
+        return real_open(path, flags, mode)
+
+    monkeypatch.setattr(os, "open", open_if_few_are_open)
+    if operation == "write_atomically":
+        disk.write_atomically(str(tmp_path / "new"), b"data")
+    elif operation == "sync_dir":
+        disk.sync_dir(str(tmp_path))
+    else:
+        assert disk.read_bytes(str(tmp_path / "0")) == b""

@@ -4,12 +4,17 @@ The server accepts by itself, rather than leave it to the loop, for two reasons:
 listener that is full, or whose clients come too fast, must stop accepting, so that
 newcomers wait in the backlog as they do with Kafka; and a connection writes to its socket
 directly, for which it needs it.
+
+Connections must not take the last descriptors: a broker that cannot open its files cannot
+serve those it has. One too many is closed at once, as it would be if the limit were reached.
 """
 
 import asyncio
 import errno
 import logging
+import resource
 import socket
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +22,10 @@ from typing import Any
 ACCEPTS_PER_TURN = 32
 RETRY_S = 1.0
 
+# Descriptors that connections leave to files, and to whatever else has to be opened: an eighth
+# of the limit, within these bounds.
+MOST_RESERVED = 256
+LEAST_RESERVED = 16
 _OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
@@ -46,6 +55,8 @@ class Acceptor:
         self._logger = logger
         self._is_watching = False
         self._is_closed = False
+        self._highest_fd = _highest_fd()
+        self._was_refusing = False
         self._retry: asyncio.TimerHandle | None = None
         # Accepted, but one too many of late: it waits, and all that come after it.
         self._held: tuple[socket.socket, Any] | None = None
@@ -97,12 +108,26 @@ class Acceptor:
             except OSError as error:
                 self._on_error(error)
                 return
+            if sock.fileno() > self._highest_fd:
+                self._refuse(sock)
+                continue
+            self._was_refusing = False
             wait_ms = self._wait_ms(self.listener)
             if wait_ms:
                 self._held = (sock, address)
                 self._pause_for(wait_ms / 1000)
                 return
             self._on_accept(self.listener, sock, address)
+
+    def _refuse(self, sock: socket.socket) -> None:
+        sock.close()
+        if not self._was_refusing:
+            self._was_refusing = True
+            self._logger.error(
+                "Listener %s refuses connections: of the open files that this process may have, the "
+                "rest is left to its data (raise ulimit -n, or lower max.connections)",
+                self.listener,
+            )
 
     def _on_error(self, error: OSError) -> None:
         hint = ""
@@ -125,3 +150,11 @@ class Acceptor:
     def _try_again(self) -> None:
         self._retry = None
         self.resume()
+
+
+def _highest_fd() -> int:
+    """The highest number that a connection's descriptor may have: the lowest free one is taken."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limit == resource.RLIM_INFINITY:
+        return sys.maxsize
+    return limit - max(LEAST_RESERVED, min(MOST_RESERVED, limit // 8))

@@ -8,7 +8,8 @@ Rules this module keeps:
 
 * What is written last is what was asked for last, whichever thread comes first.
 * A checkpoint that would not change is not written.
-* A full disk is no reason to give a directory up: the old checkpoint stays.
+* A full disk, or no free descriptor, is no reason to give a directory up: the old checkpoint
+  stays.
 """
 
 import functools
@@ -20,7 +21,7 @@ from moldau.ids import TopicPartition
 from moldau.storage.checkpoint import write_offsets
 from moldau.storage.disk import Disk
 from moldau.storage.late_writes import Executor
-from moldau.storage.log_failure import FailureHandler, is_no_room
+from moldau.storage.log_failure import FailureHandler, is_passing
 
 _log = logging.getLogger(__name__)
 
@@ -79,8 +80,8 @@ class CheckpointWriter:
             try:
                 write_offsets(self._disk, path, offsets)
             except OSError as error:
-                if is_no_room(error):
-                    _log.warning("No room to write %s; the old one stays", path)
+                if is_passing(error):
+                    _log.warning("%s is not written, the old one stays: %s", path, error.strerror)
                     return
                 failure = error
             else:

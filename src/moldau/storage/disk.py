@@ -310,7 +310,7 @@ class RealDisk:
             shutil.rmtree(path)
 
     def sync_dir(self, path: str) -> None:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = self._open_files.open_once(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             os.fsync(fd)
         finally:
@@ -326,13 +326,15 @@ class RealDisk:
         os.utime(path, ns=(modified_ms * 1_000_000, modified_ms * 1_000_000))
 
     def read_bytes(self, path: str) -> bytes:
-        with open(path, "rb", buffering=0) as file:
+        fd = self._open_files.open_once(path, os.O_RDONLY | os.O_CLOEXEC)
+        with open(fd, "rb", buffering=0) as file:
             return file.read()
 
     def write_atomically(self, path: str, data: bytes, sync: bool = True) -> None:
         temporary = path + ".tmp"
         try:
-            fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+            fd = self._open_files.open_once(temporary, flags)
             try:
                 _write_fully(fd, memoryview(data), 0)
                 if sync:

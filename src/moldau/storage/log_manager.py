@@ -37,7 +37,7 @@ from moldau.storage.late_writes import Executor
 from moldau.storage.log_checkpoints import LogCheckpoints
 from moldau.storage.log_context import LogContext
 from moldau.storage.log_dirs import DELETE, FUTURE, STRAY, LogDirs, suffixed_name
-from moldau.storage.log_failure import is_passing
+from moldau.storage.log_failure import is_out_of_descriptors, is_passing
 from moldau.storage.log_loader import ConfigFor, IsStray, LoadedDirectory, load_directory
 from moldau.storage.log_placement import Copies, DirectoryLoad, Wishes, settle
 from moldau.storage.partition_log import PartitionLog
@@ -444,6 +444,10 @@ class LogManager:
 
     def _directory_failed(self, log_dir: str, doing: str, error: OSError) -> None:
         """A disk failed; the caller may be a thread that flushes."""
+        if is_out_of_descriptors(error):
+            # The limit of the process says nothing about the disk.
+            self.context.no_room.tell(log_dir, doing, error)
+            return
         for log in [*self.logs.values(), *self.future_logs.values()]:
             if log.log_dir == log_dir:
                 log.is_closed = True

@@ -71,6 +71,11 @@ class OpenFiles:
                 self._evict_to(self._limit)
             return descriptor
 
+    def open_once(self, path: str, flags: int) -> int:
+        """A descriptor for the caller to close, who needs it for a moment only."""
+        with self._lock:
+            return self._open(path, flags)
+
     def forget(self, holder: DescriptorHolder) -> None:
         """The holder gives its descriptor back."""
         with self._lock:
