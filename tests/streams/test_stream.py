@@ -1,6 +1,7 @@
 """Operators without state."""
 
 import pytest
+from pyspark.sql import functions as F
 
 from moldau.spark.errors import PipelineError
 from moldau.streams.rows import Rows
@@ -76,6 +77,45 @@ def test_flat_map_values_takes_an_array(flow: Flow) -> None:
     lines = flow.stream("lines", [("a", "to be", 0), ("b", "not", 1)], value=STRING)
     words = lines.flat_map_values(lambda value: F.split(value, " "))
     assert pairs(flow, words) == [("a", "to"), ("a", "be"), ("b", "not")]
+
+
+METHODS = Json("name string, like string, over long, desc struct<contains: string>")
+NAMED = [
+    ("1", {"name": "ann", "like": "tea", "over": 1, "desc": {"contains": "x"}}, 0),
+    ("2", {"name": "bob", "like": "rum", "over": 2, "desc": {"contains": "y"}}, 1),
+]
+
+
+def test_a_field_wins_over_a_method_of_column(flow: Flow) -> None:
+    people = flow.stream("people", NAMED, value=METHODS)
+
+    def keys(rows: Rows) -> list[object]:
+        return [key for key, _ in pairs(flow, rows)]
+
+    assert keys(people.filter(lambda value: value.name == "ann")) == ["1"]
+    assert keys(people.filter(lambda value: value.name != "ann")) == ["2"]
+    assert keys(people.filter(lambda value: value.desc.contains == "y")) == ["2"]
+    assert keys(people.key_by(lambda value: value.like)) == ["tea", "rum"]
+    first, rest = people.branch(lambda value: value.over > 1, lambda value: True)
+    assert (keys(first), keys(rest)) == (["2"], ["1"])
+    named = people.map_values(lambda value: {"name": value.name, "all": value})
+    assert [value["name"] for _, value in pairs(flow, named)] == ["ann", "bob"]  # type: ignore[index]
+    table = flow.table("table", NAMED, value=METHODS)
+    assert pairs(flow, table.filter(lambda value: value.name == "bob"))[0] == ("1", None)
+    looked_up = people.join(table, lambda left, right: F.concat(left.name, right.like))
+    assert sorted(pairs(flow, looked_up)) == [("1", "anntea"), ("2", "bobrum")]
+
+
+def test_a_bool_of_python_is_no_condition(flow: Flow, numbers: Stream) -> None:
+    for wrong in (
+        numbers.filter(lambda value: value.like == "ann"),
+        numbers.filter(lambda value: True),
+        numbers.branch(lambda value: value.like != "ann")[0],
+        numbers.branch(lambda value: True, lambda value: value > 1)[1],
+        flow.table("t", [("a", 1, 0)]).filter(lambda value: value.name != "ann"),
+    ):
+        with pytest.raises(PipelineError, match=r"gave (True|False), the same for every record"):
+            flow.rows(wrong)
 
 
 def test_a_record_goes_to_the_first_branch_that_is_true(flow: Flow, numbers: Stream) -> None:

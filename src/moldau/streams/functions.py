@@ -6,7 +6,8 @@
 
 Arguments named ``key``, ``value``, ``timestamp``, ``window`` or ``headers`` get those columns. Of
 other names, one alone gets the value, and two get key and value. What it gives may be a Column, a
-literal, or a dict, which becomes a struct.
+literal, or a dict, which becomes a struct. A field is an attribute, also one that is named like a
+method of Spark's (``value.name``, see ``fields``).
 
 It runs once, when the query is compiled, and Spark runs the expression that it gave, without
 Python. Where rows must go through Python, Spark's own ``udf`` makes such a function of one on plain
@@ -39,6 +40,8 @@ def call(function: Function, rows: "DataFrame") -> Any:
     from pyspark.errors import PySparkException
     from pyspark.sql import functions as F
 
+    from moldau.streams.fields import typed
+
     wanted = _columns(function)
     missing = [name for name in wanted if name not in rows.columns]
     if missing:
@@ -46,7 +49,8 @@ def call(function: Function, rows: "DataFrame") -> Any:
             f"{describe(function)} asks for {missing[0]}, which these rows do not have: they have "
             f"{', '.join(rows.columns)}"
         )
-    columns = [F.col(name) for name in wanted]
+    types = rows.schema
+    columns = [typed(F.col(name), types[name].dataType) for name in wanted]
     try:
         return function(*columns)
     except (PipelineError, PySparkException):
@@ -74,13 +78,40 @@ def _columns(function: Function) -> list[str]:
     return [name if name in _BY_NAME else next(places) for name in names]
 
 
+def condition(function: Function, rows: "DataFrame", *, may_be_constant: bool = False) -> "Column":
+    """What ``function`` says of each of ``rows``: true, false or null.
+
+    ``may_be_constant`` lets a function that looks at nothing say True of all of them.
+
+    Raises:
+        PipelineError: as ``call``, or it gave a bool of Python, which says nothing of any record.
+    """
+    result = call(function, rows)
+    if isinstance(result, bool) and not (may_be_constant and result and _is_constant(function)):
+        raise PipelineError(
+            f"{describe(function)} gave {result}, the same for every record: it compared something "
+            "that is not a Column, such as a method of Column (a field is value['like'] as well), "
+            "or used 'and', 'or', 'not', 'in' instead of &, |, ~, isin()"
+        )
+    return column(result)
+
+
+def _is_constant(function: Function) -> bool:
+    """Whether it looks at no attribute of anything: ``lambda value: True``."""
+    code = getattr(function, "__code__", None)
+    return code is not None and not code.co_names
+
+
 def column(result: Any) -> "Column":
     """The Column for what a user's function gave."""
     from pyspark.sql import Column
     from pyspark.sql import functions as F
 
+    from moldau.streams.fields import plain
+
     if isinstance(result, Column):
-        return result
+        # What is done with it here is done with Spark's methods.
+        return plain(result)
     if isinstance(result, Mapping):
         return F.struct(*(column(value).alias(name) for name, value in result.items()))
     return F.lit(result)

@@ -11,7 +11,7 @@ from moldau.spark.errors import PipelineError
 from moldau.streams.compiling import Compilation
 from moldau.streams.decoding import FAIL, SKIP, check_on_error, decode_records, poison_records
 from moldau.streams.durations import Duration
-from moldau.streams.functions import Function, call, column, pair
+from moldau.streams.functions import Function, call, column, condition, pair
 from moldau.streams.grouped import GroupedStream
 from moldau.streams.rows import Rows, map_values, unchanged
 from moldau.streams.serdes import STRING, Serde
@@ -95,7 +95,7 @@ class Stream(Rows):
         """Only the records that ``function`` is true for; null is not true."""
 
         def build(_: Compilation, rows: "DataFrame") -> "DataFrame":
-            return rows.where(column(call(function, rows)))
+            return rows.where(condition(function, rows))
 
         return self._with(self._stateless("filter", "where", build, name))
 
@@ -286,7 +286,9 @@ def _first_true(conditions: Sequence[Function], at: int) -> Any:
         from pyspark.sql import functions as F
 
         def is_true(function: Function) -> "Column":
-            return F.coalesce(column(call(function, rows)), F.lit(False))
+            takes_the_rest = function is conditions[-1]
+            said = condition(function, rows, may_be_constant=takes_the_rest)
+            return F.coalesce(said, F.lit(False))
 
         chosen = is_true(conditions[at])
         for earlier in conditions[:at]:

@@ -54,7 +54,7 @@ def join_streams(
         # The later of the two, as in Kafka Streams; greatest() passes over nulls.
         return joined.select(
             F.coalesce("left_key", "right_key").alias("key"),
-            joined_value(joiner, F.col("left"), F.col("right")).alias("value"),
+            joined_value(joiner, joined, "left", "right").alias("value"),
             F.greatest("left_timestamp", "right_timestamp").alias("timestamp"),
         )
 
@@ -93,7 +93,7 @@ def join_with_table(
         joined = rows.withColumn("wanted", wanted).join(
             values, F.col("wanted") == F.col("table_key"), _SPARK_HOW[how]
         )
-        value = joined_value(joiner, F.col("value"), F.col("table_value"))
+        value = joined_value(joiner, joined, "value", "table_value")
         others = [each for each in rows.columns if each not in ("key", "value")]
         return joined.select("key", value.alias("value"), *others)
 
@@ -110,12 +110,17 @@ def join_with_table(
     )
 
 
-def joined_value(joiner: Function | None, left: "Column", right: "Column") -> "Column":
-    """What ``joiner`` makes of the two values."""
+def joined_value(joiner: Function | None, rows: "DataFrame", left: str, right: str) -> "Column":
+    """What ``joiner`` makes of the values in the columns ``left`` and ``right`` of ``rows``."""
+    from pyspark.sql import functions as F
+
+    from moldau.streams.fields import typed
+
     if joiner is None:
-        return column({"left": left, "right": right})
+        return column({"left": F.col(left), "right": F.col(right)})
+    types = rows.schema
     try:
-        result: Any = joiner(left, right)
+        result: Any = joiner(*(typed(F.col(name), types[name].dataType) for name in (left, right)))
     except TypeError as error:
         raise PipelineError(f"{describe(joiner)} joins two values: {error}") from error
     return column(result)

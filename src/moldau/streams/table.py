@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from moldau.spark.errors import PipelineError
 from moldau.streams.compiling import Compilation
 from moldau.streams.decoding import FAIL, check_on_error, decode_records
-from moldau.streams.functions import Function, call, column
+from moldau.streams.functions import Function, condition
 from moldau.streams.rows import Rows, map_values, unchanged
 from moldau.streams.serdes import STRING, Serde
 from moldau.streams.topology import APPEND, SUPPRESS, NodeKind, Topology
@@ -63,7 +63,7 @@ class Table(Rows):
             from pyspark.sql import functions as F
 
             # A row left out would leave the value before it in place.
-            kept = F.when(column(call(function, rows)), F.col("value"))
+            kept = F.when(condition(function, rows), F.col("value"))
             return rows.withColumn("value", kept)
 
         return self._with(self._stateless("filter", "withColumn", build, name))

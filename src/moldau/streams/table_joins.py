@@ -141,5 +141,5 @@ def _sides(lefts: "DataFrame", rights: "DataFrame") -> "DataFrame":
 def _with_joined_value(joined: "DataFrame", joiner: Function | None) -> "DataFrame":
     from pyspark.sql import functions as F
 
-    value = joined_value(joiner, F.col("left"), F.col("right"))
+    value = joined_value(joiner, joined, "left", "right")
     return joined.select("key", F.when(F.col("is_there"), value).alias("value"), "timestamp")
