@@ -59,6 +59,10 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("the cache")
     first = python(folder, "-c", SESSION)
     assert (first.stdout, first.returncode) == ("not mapped\n", 0), first.stderr
+    # Its user is told what goes on, where the result is kept, and how to do without.
+    (told,) = [line for line in first.stderr.splitlines() if line.startswith("moldau: ")]
+    assert str(folder / "moldau" / "classes") in told
+    assert f"{SWITCH}=off" in told
     # It has its name when it is whole; that of a Java which came without is made before.
     wait_until(
         lambda: any(each.with_suffix(".claim").exists() for each in archives(folder)), LIMIT_S

@@ -3,8 +3,11 @@
 import io
 import json
 
+import pytest
+
 from moldau.streams.progress import QueryProgress
 from moldau.streams.progress_view import (
+    LiveLines,
     ProgressView,
     Report,
     progress_line,
@@ -57,6 +60,20 @@ def test_on_a_terminal_the_table_stays_in_its_place() -> None:
     first, second = out.getvalue().split("\x1b[3F\x1b[J")
     assert first.startswith("shop: running for 1 s")
     assert second.startswith("shop: running for 2 s")
+
+
+def test_what_is_taller_or_wider_than_the_terminal_is_cut_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("LINES", "4")
+    monkeypatch.setenv("COLUMNS", "6")
+    out = Terminal()
+    live = LiveLines(out)
+    for _ in range(2):
+        live.show([f"line {number} of many" for number in range(9)])
+    # The last line of the terminal is where the cursor stands.
+    shown = "line 0\nline 1\nline 2\n"
+    assert out.getvalue() == f"{shown}\x1b[3F\x1b[J{shown}"
 
 
 def test_elsewhere_lines_are_added() -> None:

@@ -1,7 +1,7 @@
-"""A broker within this process, for as long as a demonstration lasts.
+"""A broker within this process, for the time of a demonstration.
 
-It has a thread and a loop of its own, a port that the system picks, and its data in a directory
-that somebody else removes. It ends with the process, however that ends.
+It has its own thread and event loop, and a port that the operating system picks. The caller removes
+its data directory. The broker ends with the process, however that ends.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ class DemoBroker:
             "log.dirs": str(data_dir),
             "listeners": f"PLAINTEXT://{_HOST}:0,CONTROLLER://{_HOST}:0",
             "advertised.listeners": f"PLAINTEXT://{_HOST}:0",
-            # Nothing here is worth a wait for members that may still come.
+            # There are no other members that a group should wait for.
             "group.initial.rebalance.delay.ms": "0",
         }
         self._config = BrokerConfig.from_properties(properties)

@@ -1,4 +1,4 @@
-"""Synthetic visitors of a web shop: who clicks on what, and when."""
+"""Simulated visitors of a web shop: who clicks on what, and when."""
 
 import json
 import random
@@ -14,7 +14,7 @@ from moldau.errors import ApiError
 # More people look than buy.
 PAGES: Final = {"/": 40, "/search": 25, "/product": 20, "/basket": 10, "/checkout": 5}
 _USERS: Final = 500
-# Phones in tunnels: one click in so many arrives late, by up to this.
+# One click in this many is late, by up to this time.
 _ONE_LATE_IN: Final = 50
 _MAX_LATE_MS: Final = 3_000
 _TICK_S: Final = 0.1
@@ -29,7 +29,7 @@ class Click(NamedTuple):
 
 
 def make_clicks(rng: random.Random, now_ms: int, count: int) -> Iterator[Click]:
-    """``count`` clicks of this moment; a few of them are late."""
+    """``count`` clicks with timestamps of ``now_ms``, or earlier for the few that are late."""
     for page in rng.choices(list(PAGES), list(PAGES.values()), k=count):
         user = f"user-{rng.randrange(_USERS)}"
         late_ms = rng.randrange(_MAX_LATE_MS) if rng.randrange(_ONE_LATE_IN) == 0 else 0
@@ -38,7 +38,7 @@ def make_clicks(rng: random.Random, now_ms: int, count: int) -> Iterator[Click]:
 
 
 class Visitors:
-    """Click away in the background, so many times a second, until stopped."""
+    """Produces clicks from a background thread at a fixed rate until stopped."""
 
     def __init__(
         self,

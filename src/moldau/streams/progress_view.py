@@ -44,9 +44,10 @@ class LiveLines:
         if self._out.isatty():
             # To the first line of what was drawn last, and clear what is below.
             self._out.write(f"\x1b[{self._height}F\x1b[J" if self._height else "")
-            # A line that is folded would be two: then the way back up is not known.
-            width = shutil.get_terminal_size().columns
-            lines = [line[:width] for line in lines]
+            # A line that is folded would be two, and one that has scrolled out of the terminal
+            # cannot be drawn again: then the way back up is not known.
+            size = shutil.get_terminal_size()
+            lines = [line[: size.columns] for line in lines[: size.lines - 1]]
             self._height = len(lines)
         self._out.write("".join(f"{line}\n" for line in lines))
         self._out.flush()
