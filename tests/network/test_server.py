@@ -330,6 +330,35 @@ def test_a_stop_does_not_wait_longer_than_its_grace(caplog: pytest.LogCaptureFix
     run(scenario)
 
 
+def test_a_stop_does_not_wait_for_a_peer_that_does_not_read(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    futures: list[asyncio.Future[Reply]] = []
+
+    def answer(session: Session, frame: bytes) -> Handled:
+        if frame == b"wait":
+            futures.append(asyncio.get_running_loop().create_future())
+            return futures[-1]
+        return [bytes(64 << 20)]
+
+    async def scenario() -> None:
+        async with serving(answer) as server:
+            silent, waiting = [await connect(server) for _ in range(2)]
+            await silent.send(b"big")
+            await waiting.send(b"wait")
+            await until(lambda: bool(futures) and any(c.has_unsent for c in server.connections))
+            stopping = asyncio.create_task(server.stop(grace_s=600, unread_grace_s=0.01))
+            await until(lambda: len(server.connections) == 1)
+            assert not stopping.done(), "the broker's own work is waited for"
+            futures[0].set_result([b"finished"])
+            assert await waiting.receive() == b"finished"
+            await stopping
+            assert "nothing was read for 0.01 s" in caplog.text
+
+    run(scenario)
+
+
 def test_buffer_sizes_are_set_only_when_asked_for() -> None:
     async def scenario() -> None:
         limits = ServerLimits(send_buffer_bytes=20_000, receive_buffer_bytes=30_000)

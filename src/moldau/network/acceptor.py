@@ -124,8 +124,8 @@ class Acceptor:
         if not self._was_refusing:
             self._was_refusing = True
             self._logger.error(
-                "Listener %s refuses connections: of the open files that this process may have, the "
-                "rest is left to its data (raise ulimit -n, or lower max.connections)",
+                "Listener %s refuses connections: what is left of the open files that this process "
+                "may have is for its data (raise ulimit -n, or lower max.connections)",
                 self.listener,
             )
 

@@ -172,6 +172,11 @@ class Connection(asyncio.BufferedProtocol):
         return bool(self._in_flight) and self._writer.unsent_bytes == 0
 
     @property
+    def has_unsent(self) -> bool:
+        """Whether a reply waits for the peer to read."""
+        return self._writer.unsent_bytes > 0
+
+    @property
     def held_bytes(self) -> int:
         """Memory this connection holds: frames not processed and replies not sent."""
         return self._reader.held_bytes + self._writer.unsent_bytes + self._parked_bytes

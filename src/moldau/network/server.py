@@ -23,6 +23,8 @@ from moldau.network.session import Handler, Session
 
 # Idle connections are looked for at most this often within connections.max.idle.ms.
 IDLE_CHECKS = 20
+# How long a stop waits for a peer that reads nothing of what it asked for.
+UNREAD_GRACE_S = 2.0
 
 
 class Server:
@@ -108,10 +110,11 @@ class Server:
         if are_overrides_new:
             self._keep(asyncio.get_running_loop().create_task(self._follow_overrides()))
 
-    async def stop(self, grace_s: float) -> None:
+    async def stop(self, grace_s: float, unread_grace_s: float = UNREAD_GRACE_S) -> None:
         """Accept nothing more, finish what is under way, send it, close.
 
-        What has not left after ``grace_s`` seconds is dropped.
+        What has not left after ``grace_s`` seconds is dropped, and sooner if the peer has
+        read nothing of it for ``unread_grace_s`` seconds.
         """
         self._close_acceptors()
         if self._idle_timer is not None:
@@ -121,15 +124,28 @@ class Server:
             connection.drain()
         if self._connections:
             self._all_closed.clear()
+            ending = asyncio.create_task(self._close_unread(unread_grace_s))
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(grace_s):
                     await self._all_closed.wait()
+            ending.cancel()
         for connection in self.connections:
             connection.close(f"the server stopped; a reply was not sent within {grace_s:g} s")
         if self._tasks:
             await asyncio.wait(self._tasks)
         # The loop gives sockets back in its next round.
         await asyncio.sleep(0)
+
+    async def _close_unread(self, grace_s: float) -> None:
+        """Close the connections of peers that do not read, as long as there are any."""
+        loop = asyncio.get_running_loop()
+        begin = loop.time()
+        while self._connections:
+            await asyncio.sleep(grace_s / 4)
+            latest = loop.time() - grace_s
+            for connection in self.connections:
+                if connection.has_unsent and max(connection.last_active, begin) <= latest:
+                    connection.close(f"the server stopped; nothing was read for {grace_s:g} s")
 
     def _add_acceptor(
         self, loop: asyncio.AbstractEventLoop, name: str, sock: socket.socket
