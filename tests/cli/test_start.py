@@ -12,6 +12,7 @@ import pytest
 from moldau.cli.errors import CommandError, UsageError
 from moldau.cli.main import main
 from moldau.cli.start import default_data_dir, read_config
+from tests.running import WireClient
 
 
 def test_without_arguments_it_is_a_node_of_its_own_with_data_in_the_users_directory() -> None:
@@ -69,20 +70,27 @@ def test_a_file_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -
     assert "nowhere.properties: No such file" in capsys.readouterr().err
 
 
-def test_a_broker_starts_formats_serves_and_stops_on_a_signal(tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    broker = subprocess.Popen(
+def started(data: Path, *options: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
         [sys.executable, "-m", "moldau.cli", "start"]
-        + ["--data-dir", str(data), "--listen", "127.0.0.1:0", "--log-level", "warning"],
+        + ["--data-dir", str(data), "--listen", "127.0.0.1:0", *options],
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_broker_starts_formats_serves_and_stops_on_a_signal(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    data = tmp_path / "data"
+    broker = started(data, "--log-level", "warning")
     try:
         assert broker.stderr is not None
         ready = re.search(r"ready on (127\.0\.0\.1:\d+)", broker.stderr.readline())
         assert ready is not None
         assert main(["topics", "create", "t", "--bootstrap-server", ready[1]]) == 0
-        broker.send_signal(signal.SIGTERM)
+        broker.send_signal(number)
         assert broker.wait(30) == 0
     finally:
         broker.kill()
@@ -90,3 +98,38 @@ def test_a_broker_starts_formats_serves_and_stops_on_a_signal(tmp_path: Path) ->
     assert (data / "meta.properties").exists()
     assert (data / "t-0" / "00000000000000000000.log").exists()
     assert (data / ".kafka_cleanshutdown").exists()
+
+
+def test_a_log_that_nobody_reads_does_not_stop_the_broker(tmp_path: Path) -> None:
+    broker = started(tmp_path / "data", "--log-level", "info")
+    try:
+        assert broker.stderr is not None
+        lines = iter(broker.stderr.readline, "")
+        ready = next(filter(None, (re.search(r"ready on 127\.0\.0\.1:(\d+)", x) for x in lines)))
+        # Some hundred bytes of log for each of them.
+        for _ in range(1000):
+            with WireClient(int(ready[1])) as client:
+                client.send_frame(b"\x7f\xff nonsense")
+                assert client.is_closed_by_peer()
+        broker.send_signal(signal.SIGTERM)
+        assert broker.wait(30) == 0
+    finally:
+        broker.kill()
+        broker.communicate()
+    assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
+
+
+def test_a_log_that_was_closed_does_not_stop_the_broker(tmp_path: Path) -> None:
+    broker = started(tmp_path / "data")
+    try:
+        assert broker.stderr is not None
+        broker.stderr.close()
+        begun = tmp_path / "data" / "meta.properties"
+        while not begun.exists():
+            assert broker.poll() is None
+        broker.send_signal(signal.SIGTERM)
+        assert broker.wait(30) == 0
+    finally:
+        broker.kill()
+        broker.wait()
+    assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()

@@ -46,11 +46,13 @@ STOP_GRACE_S = 30.0
 ABANDON_GRACE_S = 1.0
 DELETED_FILES_CHECK_MS = 5_000
 HOST_AGAIN_MS = 1_000
+# A terminal that closes sends the last; as with Apache Kafka, the stop is a clean one.
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 PRODUCER_EXPIRY_CHECK_MS = 600_000
 
 
 class Node:
-    """One process of a cluster. Time, dice and disk come in from outside."""
+    """One process of a cluster. Clock, randomness and disk come in from outside."""
 
     def __init__(
         self,
@@ -275,16 +277,19 @@ def _metadata_failed(path: str, reason: str) -> str:
     )
 
 
-def run(config: BrokerConfig) -> int:
-    """Serve until SIGTERM or SIGINT; gives the exit code of the process."""
+def run(config: BrokerConfig, say: Callable[[str], None]) -> int:
+    """Serve until a signal says stop; gives the exit code of the process.
+
+    ``say`` is for what a user is to see who starts a broker.
+    """
     try:
         import uvloop
     except ImportError:  # a platform without uvloop: slower, otherwise the same
-        return asyncio.run(_serve(config))
-    return uvloop.run(_serve(config))
+        return asyncio.run(_serve(config, say))
+    return uvloop.run(_serve(config, say))
 
 
-async def _serve(config: BrokerConfig) -> int:
+async def _serve(config: BrokerConfig, say: Callable[[str], None]) -> int:
     # Cycles are rare here; looking for them often costs more than it frees.
     gc.set_threshold(50_000, 50, 100)
     # How long a thread that computes (the log cleaner) may keep the loop waiting: by default ten
@@ -293,21 +298,23 @@ async def _serve(config: BrokerConfig) -> int:
     keep_freed_memory()
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopping.set)
+    for number in STOP_SIGNALS:
+        # Whoever started this with nohup wants it to outlive the terminal.
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            loop.add_signal_handler(number, stopping.set)
     node = Node(config)
     for warning in config.warnings:
         logger.warning("%s", warning)
     await node.start()
     for listener in config.listeners:
         logger.info("%s listens on port %d", listener.name, node.ports[listener.name])
-    print(f"Moldau is ready on {_address(node)} (Ctrl-C stops it)", file=sys.stderr, flush=True)
+    say(f"Moldau is ready on {_address(node)} (Ctrl-C stops it)")
     ends = [loop.create_task(event.wait()) for event in (stopping, node.failed)]
     await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
     for end in ends:
         end.cancel()
     if node.failure is not None:
-        print(f"Moldau stops: {node.failure}", file=sys.stderr, flush=True)
+        say(f"Moldau stops: {node.failure}")
         await node.abandon()
         return 1
     logger.info("stopping: finishing requests and flushing logs")

@@ -8,7 +8,6 @@ server.properties written for Apache Kafka works as it is.
 import argparse
 import logging
 import os
-import sys
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +16,6 @@ from moldau.config.broker import BrokerConfig
 from moldau.config.definition import ConfigError
 from moldau.config.properties import parse_properties
 
-_LOG_FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 _LEVELS: Final = ("debug", "info", "warning", "error")
 
 
@@ -49,12 +47,15 @@ def run(options: argparse.Namespace) -> int:
     config = read_config(
         options.properties, options.data_dir, options.listen, options.settings, os.environ
     )
-    logging.basicConfig(
-        level=options.log_level.upper(), format=_LOG_FORMAT, stream=sys.stderr, force=True
-    )
+    from moldau.broker.log_output import LogOutput
     from moldau.broker.node import run as run_node
 
-    return run_node(config)
+    output = LogOutput()
+    logging.basicConfig(level=options.log_level.upper(), handlers=[output], force=True)
+    try:
+        return run_node(config, output.say)
+    finally:
+        output.close()
 
 
 def read_config(
