@@ -1,6 +1,7 @@
 """Requests are answered in order, waiting ones wait, broken ones end only their connection."""
 
 import asyncio
+import itertools
 import logging
 import random
 import socket
@@ -70,6 +71,49 @@ def test_replies_of_one_burst_leave_in_one_piece() -> None:
             sock.close()
 
     run(scenario)
+
+
+def test_a_burst_of_one_client_does_not_hold_up_another() -> None:
+    """The clock moves on with every look: a share is over after four requests."""
+
+    async def scenario() -> None:
+        clock = itertools.count()
+        seen: list[bytes] = []
+
+        def note(session: Session, frame: bytes) -> Handled:
+            seen.append(frame)
+            return [frame]
+
+        async with serving(note) as server:
+            server._context.turns.now = lambda: next(clock) * server._context.turns.share_s / 2
+            greedy, modest = await connect(server), await connect(server)
+            burst = [b"%03d" % number for number in range(900)]
+            await greedy.send(*burst)
+            await modest.send(b"me too")
+            assert await modest.receive() == b"me too"
+            assert seen.index(b"me too") < 100
+            assert [await greedy.receive() for _ in burst] == burst
+            greedy.end()
+            assert await greedy.is_closed_by_server()
+            modest.close()
+
+    run_on_both_loops(scenario)
+
+
+def test_a_burst_is_answered_whole_before_a_half_closed_connection_ends() -> None:
+    async def scenario() -> None:
+        clock = itertools.count()
+        async with serving() as server:
+            server._context.turns.now = lambda: next(clock) * server._context.turns.share_s / 2
+            client = await connect(server)
+            burst = [b"%06d" % number for number in range(30_000)]
+            await client.send(*burst)
+            client.end()
+            assert [await client.receive() for _ in burst] == burst
+            assert await client.is_closed_by_server()
+            client.close()
+
+    run_on_both_loops(scenario)
 
 
 def test_a_request_that_waits_holds_back_the_next_until_it_is_answered() -> None:

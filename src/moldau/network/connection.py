@@ -11,6 +11,7 @@ later ones wait behind it.
 Rules this module keeps:
 
 * Replies leave in the order of the requests.
+* A burst of requests is answered in shares (``turns``): after each, others are served.
 * Memory is bounded whatever the peer does. Frames are not processed while too much is
   unsent, and not read while too many wait to be processed.
 * While a request waits the socket is still read, so that a connection that is torn down
@@ -32,6 +33,7 @@ from typing import cast
 from moldau.network.frames import FrameReader, SharedBuffer
 from moldau.network.limits import ServerLimits
 from moldau.network.session import CloseConnection, Handled, Handler, Overlapping, Reply, Session
+from moldau.network.turns import Turns
 from moldau.network.writer import SocketWriter, TransportWriter, Writer
 from moldau.protocol.primitives import FileRegion, MalformedMessage
 
@@ -56,6 +58,7 @@ class ConnectionContext:
         self.logger = logger
         self.on_closed = on_closed
         self.shared_buffer = SharedBuffer()
+        self.turns = Turns()
 
 
 class _Pending:
@@ -84,6 +87,7 @@ class Connection(asyncio.BufferedProtocol):
         self._context = context
         self._handle = context.handler.handle
         self._loop = context.loop
+        self._now = context.turns.now
         self._unsent_max_bytes = context.limits.unsent_max_bytes
         self._overlapping_max = context.limits.overlapping_max
         self._reader = FrameReader(context.shared_buffer, context.limits.request_max_bytes)
@@ -96,6 +100,8 @@ class Connection(asyncio.BufferedProtocol):
         self._muted_by: asyncio.Future[Reply] | None = None
         self._is_paused = False
         self._is_scheduled = False
+        # It has had its share of a turn; the frames at hand wait for the next.
+        self._awaits_turn = False
         self._is_draining = False
         # The peer has ended its side, and sends no more.
         self._is_half_closed = False
@@ -158,8 +164,8 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def is_busy(self) -> bool:
-        """Whether a request is under way or a reply has not left whole."""
-        return bool(self._in_flight) or self._writer.unsent_bytes > 0
+        """Whether a request waits or is under way, or a reply has not left whole."""
+        return bool(self._in_flight) or self._awaits_turn or self._writer.unsent_bytes > 0
 
     @property
     def is_waiting_for_broker(self) -> bool:
@@ -169,7 +175,8 @@ class Connection(asyncio.BufferedProtocol):
         """
         if self._is_half_closed:
             return False
-        return bool(self._in_flight) and self._writer.unsent_bytes == 0
+        is_ours = bool(self._in_flight) or self._awaits_turn
+        return is_ours and self._writer.unsent_bytes == 0
 
     @property
     def has_unsent(self) -> bool:
@@ -198,12 +205,21 @@ class Connection(asyncio.BufferedProtocol):
     def _process(self) -> None:
         """Handle the frames at hand as far as that may go now, then send the replies."""
         reader = self._reader
+        share_end = -1.0
         try:
             while not self._must_wait():
                 frame = reader.next_frame()
                 if frame is None:
                     break
                 self._accept(self._handle(self.session, frame))
+                # A lone request, which is what most clients send, needs no look at the clock.
+                if share_end > 0.0:
+                    if self._now() >= share_end:
+                        self._await_turn()
+                elif share_end < 0.0:
+                    share_end = 0.0
+                else:
+                    share_end = self._now() + self._context.turns.share_s
         except (Exception, asyncio.CancelledError) as error:
             self._fail(error)
         if self._is_closed:
@@ -222,9 +238,21 @@ class Connection(asyncio.BufferedProtocol):
             self._reader.begin_waiting()
             self._process()
 
+    def _await_turn(self) -> None:
+        """Leave the frames that are left to a later turn of the loop."""
+        if not self._awaits_turn:
+            self._awaits_turn = True
+            self._context.turns.later(self._on_turn)
+
+    def _on_turn(self) -> None:
+        self._awaits_turn = False
+        self._process_waiting()
+
     def _must_wait(self) -> bool:
-        """Whether the next frame has to wait for a reply to be found or to leave."""
-        if self._muted_by is not None or self._is_closed or self._is_draining:
+        """Whether the next frame has to wait: for its turn, or for a reply to be found or leave."""
+        if self._muted_by is not None or self._awaits_turn:
+            return True
+        if self._is_closed or self._is_draining:
             return True
         if self._writer.unsent_bytes + self._parked_bytes > self._unsent_max_bytes:
             self._flush()
@@ -356,7 +384,7 @@ class Connection(asyncio.BufferedProtocol):
     def _close_if_answered(self) -> None:
         """The end, unless something is under way.
 
-        If nothing is, no whole frame waits either: frames wait for replies only.
+        If nothing is, no whole frame waits either: frames wait for a turn, or for replies.
         """
         if not self._is_closed and not self.is_busy:
             reason = "the server is stopping" if self._is_draining else _PEER_CLOSED

@@ -1,0 +1,100 @@
+"""Large work in slices, so that one client does not hold up the others.
+
+There is one event loop, and whatever runs on it keeps everybody else waiting. So work that can
+be large is written as steps, a generator that yields wherever others may be served in between
+and returns its result. Steps are taken until a share of a few milliseconds is spent; the rest
+waits in a queue, of which each turn of the event loop takes one share, whoever it belongs to.
+Between two shares the loop serves everybody whose bytes have arrived.
+
+Rules this module keeps:
+
+* Work that fits one share is done at once: no task, no future.
+* Of everything that waits in one queue, one share at most runs per turn of the loop: a hundred
+  large requests hold up the others no more than one does.
+* Who waits longest comes next.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Generator
+from typing import Final, TypeVar
+
+SHARE_MS: Final = 2.0
+
+R = TypeVar("R")
+Steps = Generator[None, None, R]
+
+
+class Turns:
+    """The queue of one event loop."""
+
+    def __init__(
+        self, share_ms: float = SHARE_MS, now: Callable[[], float] = time.perf_counter
+    ) -> None:
+        """``now`` gives seconds; a test may bring its own."""
+        self.share_s = share_ms / 1000
+        self.now = now
+        self._waiting: deque[Callable[[], None]] = deque()
+        self._is_scheduled = False
+
+    def later(self, go_on: Callable[[], None]) -> None:
+        """Call ``go_on`` in a turn of its own, after those that wait already."""
+        self._waiting.append(go_on)
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            asyncio.get_running_loop().call_soon(self._go_on)
+
+    def run(self, steps: Steps[R]) -> R | Awaitable[R]:
+        """Take the steps: gives their result, or an awaitable of it if one share is not enough."""
+        try:
+            self._take_share(steps)
+        except StopIteration as end:
+            result: R = end.value
+            return result
+        return self._take_rest(steps)
+
+    async def complete(self, steps: Steps[R]) -> R:
+        """Take the steps, however many shares they need; gives their result."""
+        try:
+            self._take_share(steps)
+        except StopIteration as end:
+            result: R = end.value
+            return result
+        return await self._take_rest(steps)
+
+    async def _take_rest(self, steps: Steps[R]) -> R:
+        loop = asyncio.get_running_loop()
+        try:
+            while True:
+                turn: asyncio.Future[None] = loop.create_future()
+                self.later(lambda turn=turn: _begin(turn))  # type: ignore[misc]
+                await turn
+                self._take_share(steps)
+        except StopIteration as end:
+            result: R = end.value
+            return result
+        finally:
+            # Whoever asked may be gone: what the steps hold is let go now.
+            steps.close()
+
+    def _take_share(self, steps: Steps[R]) -> None:
+        """Take steps until a share is spent; raises StopIteration with the result at the end."""
+        now = self.now
+        end = now() + self.share_s
+        while True:
+            next(steps)
+            if now() >= end:
+                return
+
+    def _go_on(self) -> None:
+        go_on = self._waiting.popleft()
+        self._is_scheduled = bool(self._waiting)
+        if self._is_scheduled:
+            asyncio.get_running_loop().call_soon(self._go_on)
+        go_on()
+
+
+def _begin(turn: "asyncio.Future[None]") -> None:
+    if not turn.done():
+        turn.set_result(None)
