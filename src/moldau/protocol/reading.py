@@ -15,7 +15,11 @@ from typing import Final
 from librt.strings import read_i16_be, read_i32_be, read_i64_be
 from mypy_extensions import i64
 
+from moldau.protocol.giving_way import give_way
+
 MAX_STRING_BYTES: Final = 32767
+# Loops over arrays let other threads run after so many elements, less one: a power of two.
+LONG_RUN: Final = 1023
 # Records up to this size are copied out of their frame: a view of them costs more than the
 # copy, and so does everything that is done with a view.
 COPIED_RECORDS_BYTES: Final = 4096
@@ -276,17 +280,21 @@ def read_uuid_list(data: bytes, position: i64, count: i64) -> list[bytes]:
 
 def read_string_list(data: bytes, position: i64, count: i64) -> tuple[list[str], i64]:
     values: list[str] = []
-    for _ in range(count):
+    for nth in range(count):
         value, position = read_string(data, position)
         values.append(value)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     return values, position
 
 
 def read_compact_string_list(data: bytes, position: i64, count: i64) -> tuple[list[str], i64]:
     values: list[str] = []
-    for _ in range(count):
+    for nth in range(count):
         value, position = read_compact_string(data, position)
         values.append(value)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     return values, position
 
 

@@ -10,7 +10,8 @@ from librt.strings import BytesWriter, write_i16_be, write_i32_be, write_i64_be
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import FileRegion, Part
-from moldau.protocol.reading import MAX_STRING_BYTES
+from moldau.protocol.giving_way import give_way
+from moldau.protocol.reading import LONG_RUN, MAX_STRING_BYTES
 
 # Records up to this size are copied into the message around them: one more buffer in the
 # reply costs more than the copy.
@@ -212,13 +213,17 @@ def write_uuid_list(writer: BytesWriter, values: list[bytes]) -> None:
 
 
 def write_string_list(writer: BytesWriter, values: list[str]) -> None:
-    for value in values:
+    for nth, value in enumerate(values):
         write_string(writer, value)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
 
 
 def write_compact_string_list(writer: BytesWriter, values: list[str]) -> None:
-    for value in values:
+    for nth, value in enumerate(values):
         write_compact_string(writer, value)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
 
 
 def write_tag(writer: BytesWriter, tag: i64, body: BytesWriter) -> None:

@@ -8,6 +8,9 @@ of fixed size share one step of the position.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+# At the end of a loop over the elements of an array, whose number is ``nth``: see giving_way.
+GIVE_WAY = ("if nth & LONG_RUN == LONG_RUN:", "    give_way()")
+
 
 @dataclass(frozen=True)
 class Op:

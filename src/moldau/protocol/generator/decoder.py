@@ -1,6 +1,6 @@
 """Generates ``_read_x``: a struct out of bytes."""
 
-from moldau.protocol.generator.code import Branches, Op, indent, line, render_all
+from moldau.protocol.generator.code import GIVE_WAY, Branches, Op, indent, line, render_all
 from moldau.protocol.generator.layout import Layout, Scope
 from moldau.protocol.generator.names import annotation, default_value, function_name
 from moldau.protocol.generator.schema import FIXED_SIZES, Field, Versions
@@ -17,7 +17,7 @@ _READERS = {
     "uuid": "read_uuid(data, {at})",
 }
 LIST_NAMES = {"int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uuid": "uuid"}
-_PARAMETERS = {"data", "position", "version", "count", "tag", "tags", "end"}
+_PARAMETERS = {"data", "position", "version", "count", "tag", "tags", "end", "nth"}
 
 
 def _local(field: Field) -> str:
@@ -34,10 +34,11 @@ def _elements(field: Field, target: str, compact: bool) -> list[str]:
         item = f"{field.name}_item"
         return [
             f"{target} = []",
-            "for _ in range(count):",
+            "for nth in range(count):",
             f"    {item}, position = {function_name('read', field.struct.name)}"
             "(data, position, version)",
             f"    {target}.append({item})",
+            *indent(GIVE_WAY),
         ]
     if field.type == "string":
         reader = "read_compact_string_list" if compact else "read_string_list"

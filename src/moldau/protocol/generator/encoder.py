@@ -1,6 +1,6 @@
 """Generates ``_write_x``: a struct into a ``BytesWriter``."""
 
-from moldau.protocol.generator.code import Branches, Op, indent, line, render_all
+from moldau.protocol.generator.code import GIVE_WAY, Branches, Op, indent, line, render_all
 from moldau.protocol.generator.decoder import LIST_NAMES
 from moldau.protocol.generator.layout import Layout, Scope
 from moldau.protocol.generator.names import function_name, is_optional, scalar_default
@@ -97,7 +97,11 @@ class _Writer:
         body = [count]
         if field.struct is not None:
             item = f"{field.name}_item"
-            body += [f"for {item} in {local}:", f"    {self.call(field, item, writer)}"]
+            body += [
+                f"for nth, {item} in enumerate({local}):",
+                f"    {self.call(field, item, writer)}",
+                *indent(GIVE_WAY),
+            ]
         else:
             prefix = "compact_" if layout.compact and field.type == "string" else ""
             kind = LIST_NAMES.get(field.type, field.type)

@@ -22,9 +22,10 @@ _IMPORTS = {
     "mypy_extensions": r"i64",
     "moldau.ids": r"NO_UUID",
     "moldau.protocol.file_region": r"Part",
+    "moldau.protocol.giving_way": r"give_way",
     "moldau.protocol.message": r"NO_ITEMS|Struct|Message",
     "moldau.protocol.reading": (
-        r"MalformedMessage|malformed|unknown_version|wrong_tag_size|skip_tags|"
+        r"LONG_RUN|MalformedMessage|malformed|unknown_version|wrong_tag_size|skip_tags|"
         r"read_(?:u?varint|i8|u16|u32|uuid|tag|(?:compact_)?(?:nullable_)?"
         r"(?:string|bytes|records|count)|(?:i8|i16|i32|i64|uuid|string|compact_string)_list)"
     ),

@@ -17,8 +17,10 @@ from librt.strings import (
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_string,
@@ -102,9 +104,11 @@ def _read_add_partitions_to_txn_transaction(data: bytes, position: i64, version:
     position += 11
     count, position = read_compact_count(data, position, 3)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_add_partitions_to_txn_topic(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return AddPartitionsToTxnTransaction(transactional_id, producer_id, producer_epoch, verify_only, topics), position
 
@@ -116,8 +120,10 @@ def _write_add_partitions_to_txn_transaction(writer: BytesWriter, message: AddPa
     write_bool(writer, message.verify_only)
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_add_partitions_to_txn_topic(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -162,16 +168,20 @@ def _read_add_partitions_to_txn_topic_result(data: bytes, position: i64, version
         name, position = read_compact_string(data, position)
         count, position = read_compact_count(data, position, 7)
         results_by_partition = []
-        for _ in range(count):
+        for nth in range(count):
             results_by_partition_item, position = _read_add_partitions_to_txn_partition_result(data, position, version)
             results_by_partition.append(results_by_partition_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         name, position = read_string(data, position)
         count, position = read_count(data, position, 6)
         results_by_partition = []
-        for _ in range(count):
+        for nth in range(count):
             results_by_partition_item, position = _read_add_partitions_to_txn_partition_result(data, position, version)
             results_by_partition.append(results_by_partition_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 3:
         position = skip_tags(data, position) if data[position] else position + 1
     return AddPartitionsToTxnTopicResult(name, results_by_partition), position
@@ -182,14 +192,18 @@ def _write_add_partitions_to_txn_topic_result(writer: BytesWriter, message: AddP
         write_compact_string(writer, message.name)
         results_by_partition = message.results_by_partition
         write_uvarint(writer, len(results_by_partition) + 1)
-        for results_by_partition_item in results_by_partition:
+        for nth, results_by_partition_item in enumerate(results_by_partition):
             _write_add_partitions_to_txn_partition_result(writer, results_by_partition_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_string(writer, message.name)
         results_by_partition = message.results_by_partition
         write_i32_be(writer, len(results_by_partition))
-        for results_by_partition_item in results_by_partition:
+        for nth, results_by_partition_item in enumerate(results_by_partition):
             _write_add_partitions_to_txn_partition_result(writer, results_by_partition_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 3:
         writer.append(0)
 
@@ -208,9 +222,11 @@ def _read_add_partitions_to_txn_result(data: bytes, position: i64, version: i64)
     transactional_id, position = read_compact_string(data, position)
     count, position = read_compact_count(data, position, 3)
     topic_results = []
-    for _ in range(count):
+    for nth in range(count):
         topic_results_item, position = _read_add_partitions_to_txn_topic_result(data, position, version)
         topic_results.append(topic_results_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return AddPartitionsToTxnResult(transactional_id, topic_results), position
 
@@ -219,8 +235,10 @@ def _write_add_partitions_to_txn_result(writer: BytesWriter, message: AddPartiti
     write_compact_string(writer, message.transactional_id)
     topic_results = message.topic_results
     write_uvarint(writer, len(topic_results) + 1)
-    for topic_results_item in topic_results:
+    for nth, topic_results_item in enumerate(topic_results):
         _write_add_partitions_to_txn_topic_result(writer, topic_results_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -276,9 +294,11 @@ def _read_add_partitions_to_txn_request(data: bytes, position: i64, version: i64
     if version >= 4:
         count, position = read_compact_count(data, position, 14)
         transactions = []
-        for _ in range(count):
+        for nth in range(count):
             transactions_item, position = _read_add_partitions_to_txn_transaction(data, position, version)
             transactions.append(transactions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         transactions = []
     if version >= 4:
@@ -299,15 +319,19 @@ def _read_add_partitions_to_txn_request(data: bytes, position: i64, version: i64
     elif version >= 3:
         count, position = read_compact_count(data, position, 3)
         v3_and_below_topics = []
-        for _ in range(count):
+        for nth in range(count):
             v3_and_below_topics_item, position = _read_add_partitions_to_txn_topic(data, position, version)
             v3_and_below_topics.append(v3_and_below_topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 6)
         v3_and_below_topics = []
-        for _ in range(count):
+        for nth in range(count):
             v3_and_below_topics_item, position = _read_add_partitions_to_txn_topic(data, position, version)
             v3_and_below_topics.append(v3_and_below_topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 3:
         position = skip_tags(data, position) if data[position] else position + 1
     return AddPartitionsToTxnRequest(transactions, v3_and_below_transactional_id, v3_and_below_producer_id, v3_and_below_producer_epoch, v3_and_below_topics), position
@@ -317,8 +341,10 @@ def _write_add_partitions_to_txn_request(writer: BytesWriter, message: AddPartit
     if version >= 4:
         transactions = message.transactions
         write_uvarint(writer, len(transactions) + 1)
-        for transactions_item in transactions:
+        for nth, transactions_item in enumerate(transactions):
             _write_add_partitions_to_txn_transaction(writer, transactions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         if message.transactions:
             raise unsupported_field("AddPartitionsToTxnRequest", "transactions", version)
@@ -343,13 +369,17 @@ def _write_add_partitions_to_txn_request(writer: BytesWriter, message: AddPartit
     elif version >= 3:
         v3_and_below_topics = message.v3_and_below_topics
         write_uvarint(writer, len(v3_and_below_topics) + 1)
-        for v3_and_below_topics_item in v3_and_below_topics:
+        for nth, v3_and_below_topics_item in enumerate(v3_and_below_topics):
             _write_add_partitions_to_txn_topic(writer, v3_and_below_topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         v3_and_below_topics = message.v3_and_below_topics
         write_i32_be(writer, len(v3_and_below_topics))
-        for v3_and_below_topics_item in v3_and_below_topics:
+        for nth, v3_and_below_topics_item in enumerate(v3_and_below_topics):
             _write_add_partitions_to_txn_topic(writer, v3_and_below_topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 3:
         writer.append(0)
 
@@ -407,9 +437,11 @@ def _read_add_partitions_to_txn_response(data: bytes, position: i64, version: i6
         position += 2
         count, position = read_compact_count(data, position, 3)
         results_by_transaction = []
-        for _ in range(count):
+        for nth in range(count):
             results_by_transaction_item, position = _read_add_partitions_to_txn_result(data, position, version)
             results_by_transaction.append(results_by_transaction_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         error_code = 0
         results_by_transaction = []
@@ -418,15 +450,19 @@ def _read_add_partitions_to_txn_response(data: bytes, position: i64, version: i6
     elif version >= 3:
         count, position = read_compact_count(data, position, 3)
         results_by_topic_v3_and_below = []
-        for _ in range(count):
+        for nth in range(count):
             results_by_topic_v3_and_below_item, position = _read_add_partitions_to_txn_topic_result(data, position, version)
             results_by_topic_v3_and_below.append(results_by_topic_v3_and_below_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 6)
         results_by_topic_v3_and_below = []
-        for _ in range(count):
+        for nth in range(count):
             results_by_topic_v3_and_below_item, position = _read_add_partitions_to_txn_topic_result(data, position, version)
             results_by_topic_v3_and_below.append(results_by_topic_v3_and_below_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 3:
         position = skip_tags(data, position) if data[position] else position + 1
     return AddPartitionsToTxnResponse(throttle_time_ms, error_code, results_by_transaction, results_by_topic_v3_and_below), position
@@ -438,8 +474,10 @@ def _write_add_partitions_to_txn_response(writer: BytesWriter, message: AddParti
         write_i16_be(writer, message.error_code)
         results_by_transaction = message.results_by_transaction
         write_uvarint(writer, len(results_by_transaction) + 1)
-        for results_by_transaction_item in results_by_transaction:
+        for nth, results_by_transaction_item in enumerate(results_by_transaction):
             _write_add_partitions_to_txn_result(writer, results_by_transaction_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         if message.results_by_transaction:
             raise unsupported_field("AddPartitionsToTxnResponse", "results_by_transaction", version)
@@ -449,12 +487,16 @@ def _write_add_partitions_to_txn_response(writer: BytesWriter, message: AddParti
     elif version >= 3:
         results_by_topic_v3_and_below = message.results_by_topic_v3_and_below
         write_uvarint(writer, len(results_by_topic_v3_and_below) + 1)
-        for results_by_topic_v3_and_below_item in results_by_topic_v3_and_below:
+        for nth, results_by_topic_v3_and_below_item in enumerate(results_by_topic_v3_and_below):
             _write_add_partitions_to_txn_topic_result(writer, results_by_topic_v3_and_below_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         results_by_topic_v3_and_below = message.results_by_topic_v3_and_below
         write_i32_be(writer, len(results_by_topic_v3_and_below))
-        for results_by_topic_v3_and_below_item in results_by_topic_v3_and_below:
+        for nth, results_by_topic_v3_and_below_item in enumerate(results_by_topic_v3_and_below):
             _write_add_partitions_to_txn_topic_result(writer, results_by_topic_v3_and_below_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 3:
         writer.append(0)

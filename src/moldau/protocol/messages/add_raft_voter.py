@@ -10,8 +10,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -114,9 +116,11 @@ def _read_add_raft_voter_request(data: bytes, position: i64, version: i64) -> tu
     position += 24
     count, position = read_compact_count(data, position, 5)
     listeners = []
-    for _ in range(count):
+    for nth in range(count):
         listeners_item, position = _read_listener(data, position, version)
         listeners.append(listeners_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     if version >= 1:
         ack_when_committed = data[position] != 0
         position += 1
@@ -133,8 +137,10 @@ def _write_add_raft_voter_request(writer: BytesWriter, message: AddRaftVoterRequ
     write_uuid(writer, message.voter_directory_id)
     listeners = message.listeners
     write_uvarint(writer, len(listeners) + 1)
-    for listeners_item in listeners:
+    for nth, listeners_item in enumerate(listeners):
         _write_listener(writer, listeners_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     if version >= 1:
         write_bool(writer, message.ack_when_committed)
     else:

@@ -17,8 +17,10 @@ from librt.strings import (
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -124,25 +126,33 @@ def _read_entry_data(data: bytes, position: i64, version: i64) -> tuple[EntryDat
     if version >= 1:
         count, position = read_compact_count(data, position, 3)
         entity = []
-        for _ in range(count):
+        for nth in range(count):
             entity_item, position = _read_entity_data(data, position, version)
             entity.append(entity_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
         count, position = read_compact_count(data, position, 11)
         ops = []
-        for _ in range(count):
+        for nth in range(count):
             ops_item, position = _read_op_data(data, position, version)
             ops.append(ops_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 4)
         entity = []
-        for _ in range(count):
+        for nth in range(count):
             entity_item, position = _read_entity_data(data, position, version)
             entity.append(entity_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
         count, position = read_count(data, position, 11)
         ops = []
-        for _ in range(count):
+        for nth in range(count):
             ops_item, position = _read_op_data(data, position, version)
             ops.append(ops_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 1:
         position = skip_tags(data, position) if data[position] else position + 1
     return EntryData(entity, ops), position
@@ -152,21 +162,29 @@ def _write_entry_data(writer: BytesWriter, message: EntryData, version: i64) -> 
     if version >= 1:
         entity = message.entity
         write_uvarint(writer, len(entity) + 1)
-        for entity_item in entity:
+        for nth, entity_item in enumerate(entity):
             _write_entity_data(writer, entity_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
         ops = message.ops
         write_uvarint(writer, len(ops) + 1)
-        for ops_item in ops:
+        for nth, ops_item in enumerate(ops):
             _write_op_data(writer, ops_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         entity = message.entity
         write_i32_be(writer, len(entity))
-        for entity_item in entity:
+        for nth, entity_item in enumerate(entity):
             _write_entity_data(writer, entity_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
         ops = message.ops
         write_i32_be(writer, len(ops))
-        for ops_item in ops:
+        for nth, ops_item in enumerate(ops):
             _write_op_data(writer, ops_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 1:
         writer.append(0)
 
@@ -190,16 +208,20 @@ def _read_entry_data_response(data: bytes, position: i64, version: i64) -> tuple
         error_message, position = read_compact_nullable_string(data, position)
         count, position = read_compact_count(data, position, 3)
         entity = []
-        for _ in range(count):
+        for nth in range(count):
             entity_item, position = _read_entity_data(data, position, version)
             entity.append(entity_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         error_message, position = read_nullable_string(data, position)
         count, position = read_count(data, position, 4)
         entity = []
-        for _ in range(count):
+        for nth in range(count):
             entity_item, position = _read_entity_data(data, position, version)
             entity.append(entity_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 1:
         position = skip_tags(data, position) if data[position] else position + 1
     return EntryDataResponse(error_code, error_message, entity), position
@@ -211,14 +233,18 @@ def _write_entry_data_response(writer: BytesWriter, message: EntryDataResponse, 
         write_compact_nullable_string(writer, message.error_message)
         entity = message.entity
         write_uvarint(writer, len(entity) + 1)
-        for entity_item in entity:
+        for nth, entity_item in enumerate(entity):
             _write_entity_data(writer, entity_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_nullable_string(writer, message.error_message)
         entity = message.entity
         write_i32_be(writer, len(entity))
-        for entity_item in entity:
+        for nth, entity_item in enumerate(entity):
             _write_entity_data(writer, entity_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 1:
         writer.append(0)
 
@@ -268,15 +294,19 @@ def _read_alter_client_quotas_request(data: bytes, position: i64, version: i64) 
     if version >= 1:
         count, position = read_compact_count(data, position, 3)
         entries = []
-        for _ in range(count):
+        for nth in range(count):
             entries_item, position = _read_entry_data(data, position, version)
             entries.append(entries_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 8)
         entries = []
-        for _ in range(count):
+        for nth in range(count):
             entries_item, position = _read_entry_data(data, position, version)
             entries.append(entries_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     validate_only = data[position] != 0
     position += 1
     if version >= 1:
@@ -288,13 +318,17 @@ def _write_alter_client_quotas_request(writer: BytesWriter, message: AlterClient
     if version >= 1:
         entries = message.entries
         write_uvarint(writer, len(entries) + 1)
-        for entries_item in entries:
+        for nth, entries_item in enumerate(entries):
             _write_entry_data(writer, entries_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         entries = message.entries
         write_i32_be(writer, len(entries))
-        for entries_item in entries:
+        for nth, entries_item in enumerate(entries):
             _write_entry_data(writer, entries_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     write_bool(writer, message.validate_only)
     if version >= 1:
         writer.append(0)
@@ -347,15 +381,19 @@ def _read_alter_client_quotas_response(data: bytes, position: i64, version: i64)
     if version >= 1:
         count, position = read_compact_count(data, position, 5)
         entries = []
-        for _ in range(count):
+        for nth in range(count):
             entries_item, position = _read_entry_data_response(data, position, version)
             entries.append(entries_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 8)
         entries = []
-        for _ in range(count):
+        for nth in range(count):
             entries_item, position = _read_entry_data_response(data, position, version)
             entries.append(entries_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 1:
         position = skip_tags(data, position) if data[position] else position + 1
     return AlterClientQuotasResponse(throttle_time_ms, entries), position
@@ -366,12 +404,16 @@ def _write_alter_client_quotas_response(writer: BytesWriter, message: AlterClien
     if version >= 1:
         entries = message.entries
         write_uvarint(writer, len(entries) + 1)
-        for entries_item in entries:
+        for nth, entries_item in enumerate(entries):
             _write_entry_data_response(writer, entries_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         entries = message.entries
         write_i32_be(writer, len(entries))
-        for entries_item in entries:
+        for nth, entries_item in enumerate(entries):
             _write_entry_data_response(writer, entries_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 1:
         writer.append(0)

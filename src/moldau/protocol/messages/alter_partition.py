@@ -18,8 +18,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_i8,
@@ -84,9 +86,11 @@ def _read_partition_data(data: bytes, position: i64, version: i64) -> tuple[Part
         new_isr = []
         count, position = read_compact_count(data, position, 13)
         new_isr_with_epochs = []
-        for _ in range(count):
+        for nth in range(count):
             new_isr_with_epochs_item, position = _read_broker_state(data, position, version)
             new_isr_with_epochs.append(new_isr_with_epochs_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_compact_count(data, position, 4)
         new_isr = read_i32_list(data, position, count)
@@ -107,8 +111,10 @@ def _write_partition_data(writer: BytesWriter, message: PartitionData, version: 
             raise unsupported_field("PartitionData", "new_isr", version)
         new_isr_with_epochs = message.new_isr_with_epochs
         write_uvarint(writer, len(new_isr_with_epochs) + 1)
-        for new_isr_with_epochs_item in new_isr_with_epochs:
+        for nth, new_isr_with_epochs_item in enumerate(new_isr_with_epochs):
             _write_broker_state(writer, new_isr_with_epochs_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         new_isr = message.new_isr
         write_uvarint(writer, len(new_isr) + 1)
@@ -135,9 +141,11 @@ def _read_topic_data(data: bytes, position: i64, version: i64) -> tuple[TopicDat
     position += 16
     count, position = read_compact_count(data, position, 15)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_partition_data(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return TopicData(topic_id, partitions), position
 
@@ -146,8 +154,10 @@ def _write_topic_data(writer: BytesWriter, message: TopicData, version: i64) -> 
     write_uuid(writer, message.topic_id)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_partition_data(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -210,9 +220,11 @@ def _read_topic_data_response(data: bytes, position: i64, version: i64) -> tuple
     position += 16
     count, position = read_compact_count(data, position, 21)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_partition_data_response(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return TopicDataResponse(topic_id, partitions), position
 
@@ -221,8 +233,10 @@ def _write_topic_data_response(writer: BytesWriter, message: TopicDataResponse, 
     write_uuid(writer, message.topic_id)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_partition_data_response(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -274,9 +288,11 @@ def _read_alter_partition_request(data: bytes, position: i64, version: i64) -> t
     position += 12
     count, position = read_compact_count(data, position, 18)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_topic_data(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return AlterPartitionRequest(broker_id, broker_epoch, topics), position
 
@@ -286,8 +302,10 @@ def _write_alter_partition_request(writer: BytesWriter, message: AlterPartitionR
     write_i64_be(writer, message.broker_epoch)
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_topic_data(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -339,9 +357,11 @@ def _read_alter_partition_response(data: bytes, position: i64, version: i64) -> 
     position += 6
     count, position = read_compact_count(data, position, 18)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_topic_data_response(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return AlterPartitionResponse(throttle_time_ms, error_code, topics), position
 
@@ -351,6 +371,8 @@ def _write_alter_partition_response(writer: BytesWriter, message: AlterPartition
     write_i16_be(writer, message.error_code)
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_topic_data_response(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)

@@ -9,8 +9,10 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_count,
@@ -79,9 +81,11 @@ def _read_reassignable_topic(data: bytes, position: i64, version: i64) -> tuple[
     name, position = read_compact_string(data, position)
     count, position = read_compact_count(data, position, 6)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_reassignable_partition(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ReassignableTopic(name, partitions), position
 
@@ -90,8 +94,10 @@ def _write_reassignable_topic(writer: BytesWriter, message: ReassignableTopic, v
     write_compact_string(writer, message.name)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_reassignable_partition(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -136,9 +142,11 @@ def _read_reassignable_topic_response(data: bytes, position: i64, version: i64) 
     name, position = read_compact_string(data, position)
     count, position = read_compact_count(data, position, 8)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_reassignable_partition_response(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ReassignableTopicResponse(name, partitions), position
 
@@ -147,8 +155,10 @@ def _write_reassignable_topic_response(writer: BytesWriter, message: Reassignabl
     write_compact_string(writer, message.name)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_reassignable_partition_response(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -205,9 +215,11 @@ def _read_alter_partition_reassignments_request(data: bytes, position: i64, vers
         allow_replication_factor_change = True
     count, position = read_compact_count(data, position, 3)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_reassignable_topic(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return AlterPartitionReassignmentsRequest(timeout_ms, allow_replication_factor_change, topics), position
 
@@ -221,8 +233,10 @@ def _write_alter_partition_reassignments_request(writer: BytesWriter, message: A
             raise unsupported_field("AlterPartitionReassignmentsRequest", "allow_replication_factor_change", version)
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_reassignable_topic(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -285,9 +299,11 @@ def _read_alter_partition_reassignments_response(data: bytes, position: i64, ver
     error_message, position = read_compact_nullable_string(data, position)
     count, position = read_compact_count(data, position, 3)
     responses = []
-    for _ in range(count):
+    for nth in range(count):
         responses_item, position = _read_reassignable_topic_response(data, position, version)
         responses.append(responses_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return AlterPartitionReassignmentsResponse(throttle_time_ms, allow_replication_factor_change, error_code, error_message, responses), position
 
@@ -300,6 +316,8 @@ def _write_alter_partition_reassignments_response(writer: BytesWriter, message: 
     write_compact_nullable_string(writer, message.error_message)
     responses = message.responses
     write_uvarint(writer, len(responses) + 1)
-    for responses_item in responses:
+    for nth, responses_item in enumerate(responses):
         _write_reassignable_topic_response(writer, responses_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)

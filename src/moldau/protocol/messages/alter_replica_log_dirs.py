@@ -9,8 +9,10 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_string,
@@ -87,16 +89,20 @@ def _read_alter_replica_log_dir(data: bytes, position: i64, version: i64) -> tup
         path, position = read_compact_string(data, position)
         count, position = read_compact_count(data, position, 3)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_alter_replica_log_dir_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         path, position = read_string(data, position)
         count, position = read_count(data, position, 6)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_alter_replica_log_dir_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         position = skip_tags(data, position) if data[position] else position + 1
     return AlterReplicaLogDir(path, topics), position
@@ -107,14 +113,18 @@ def _write_alter_replica_log_dir(writer: BytesWriter, message: AlterReplicaLogDi
         write_compact_string(writer, message.path)
         topics = message.topics
         write_uvarint(writer, len(topics) + 1)
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_alter_replica_log_dir_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_string(writer, message.path)
         topics = message.topics
         write_i32_be(writer, len(topics))
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_alter_replica_log_dir_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         writer.append(0)
 
@@ -160,16 +170,20 @@ def _read_alter_replica_log_dir_topic_result(data: bytes, position: i64, version
         topic_name, position = read_compact_string(data, position)
         count, position = read_compact_count(data, position, 7)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_alter_replica_log_dir_partition_result(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         topic_name, position = read_string(data, position)
         count, position = read_count(data, position, 6)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_alter_replica_log_dir_partition_result(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         position = skip_tags(data, position) if data[position] else position + 1
     return AlterReplicaLogDirTopicResult(topic_name, partitions), position
@@ -180,14 +194,18 @@ def _write_alter_replica_log_dir_topic_result(writer: BytesWriter, message: Alte
         write_compact_string(writer, message.topic_name)
         partitions = message.partitions
         write_uvarint(writer, len(partitions) + 1)
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_alter_replica_log_dir_partition_result(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_string(writer, message.topic_name)
         partitions = message.partitions
         write_i32_be(writer, len(partitions))
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_alter_replica_log_dir_partition_result(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         writer.append(0)
 
@@ -236,15 +254,19 @@ def _read_alter_replica_log_dirs_request(data: bytes, position: i64, version: i6
     if version >= 2:
         count, position = read_compact_count(data, position, 3)
         dirs = []
-        for _ in range(count):
+        for nth in range(count):
             dirs_item, position = _read_alter_replica_log_dir(data, position, version)
             dirs.append(dirs_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 6)
         dirs = []
-        for _ in range(count):
+        for nth in range(count):
             dirs_item, position = _read_alter_replica_log_dir(data, position, version)
             dirs.append(dirs_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         position = skip_tags(data, position) if data[position] else position + 1
     return AlterReplicaLogDirsRequest(dirs), position
@@ -254,13 +276,17 @@ def _write_alter_replica_log_dirs_request(writer: BytesWriter, message: AlterRep
     if version >= 2:
         dirs = message.dirs
         write_uvarint(writer, len(dirs) + 1)
-        for dirs_item in dirs:
+        for nth, dirs_item in enumerate(dirs):
             _write_alter_replica_log_dir(writer, dirs_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         dirs = message.dirs
         write_i32_be(writer, len(dirs))
-        for dirs_item in dirs:
+        for nth, dirs_item in enumerate(dirs):
             _write_alter_replica_log_dir(writer, dirs_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         writer.append(0)
 
@@ -312,15 +338,19 @@ def _read_alter_replica_log_dirs_response(data: bytes, position: i64, version: i
     if version >= 2:
         count, position = read_compact_count(data, position, 3)
         results = []
-        for _ in range(count):
+        for nth in range(count):
             results_item, position = _read_alter_replica_log_dir_topic_result(data, position, version)
             results.append(results_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 6)
         results = []
-        for _ in range(count):
+        for nth in range(count):
             results_item, position = _read_alter_replica_log_dir_topic_result(data, position, version)
             results.append(results_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         position = skip_tags(data, position) if data[position] else position + 1
     return AlterReplicaLogDirsResponse(throttle_time_ms, results), position
@@ -331,12 +361,16 @@ def _write_alter_replica_log_dirs_response(writer: BytesWriter, message: AlterRe
     if version >= 2:
         results = message.results
         write_uvarint(writer, len(results) + 1)
-        for results_item in results:
+        for nth, results_item in enumerate(results):
             _write_alter_replica_log_dir_topic_result(writer, results_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         results = message.results
         write_i32_be(writer, len(results))
-        for results_item in results:
+        for nth, results_item in enumerate(results):
             _write_alter_replica_log_dir_topic_result(writer, results_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         writer.append(0)

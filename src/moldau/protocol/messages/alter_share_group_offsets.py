@@ -18,8 +18,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -74,9 +76,11 @@ def _read_alter_share_group_offsets_request_topic(data: bytes, position: i64, ve
     topic_name, position = read_compact_string(data, position)
     count, position = read_compact_count(data, position, 13)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_alter_share_group_offsets_request_partition(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return AlterShareGroupOffsetsRequestTopic(topic_name, partitions), position
 
@@ -85,8 +89,10 @@ def _write_alter_share_group_offsets_request_topic(writer: BytesWriter, message:
     write_compact_string(writer, message.topic_name)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_alter_share_group_offsets_request_partition(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -134,9 +140,11 @@ def _read_alter_share_group_offsets_response_topic(data: bytes, position: i64, v
     position += 16
     count, position = read_compact_count(data, position, 8)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_alter_share_group_offsets_response_partition(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return AlterShareGroupOffsetsResponseTopic(topic_name, topic_id, partitions), position
 
@@ -146,8 +154,10 @@ def _write_alter_share_group_offsets_response_topic(writer: BytesWriter, message
     write_uuid(writer, message.topic_id)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_alter_share_group_offsets_response_partition(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -196,9 +206,11 @@ def _read_alter_share_group_offsets_request(data: bytes, position: i64, version:
     group_id, position = read_compact_string(data, position)
     count, position = read_compact_count(data, position, 3)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_alter_share_group_offsets_request_topic(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return AlterShareGroupOffsetsRequest(group_id, topics), position
 
@@ -207,8 +219,10 @@ def _write_alter_share_group_offsets_request(writer: BytesWriter, message: Alter
     write_compact_string(writer, message.group_id)
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_alter_share_group_offsets_request_topic(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -263,9 +277,11 @@ def _read_alter_share_group_offsets_response(data: bytes, position: i64, version
     error_message, position = read_compact_nullable_string(data, position)
     count, position = read_compact_count(data, position, 19)
     responses = []
-    for _ in range(count):
+    for nth in range(count):
         responses_item, position = _read_alter_share_group_offsets_response_topic(data, position, version)
         responses.append(responses_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return AlterShareGroupOffsetsResponse(throttle_time_ms, error_code, error_message, responses), position
 
@@ -276,6 +292,8 @@ def _write_alter_share_group_offsets_response(writer: BytesWriter, message: Alte
     write_compact_nullable_string(writer, message.error_message)
     responses = message.responses
     write_uvarint(writer, len(responses) + 1)
-    for responses_item in responses:
+    for nth, responses_item in enumerate(responses):
         _write_alter_share_group_offsets_response_topic(writer, responses_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)

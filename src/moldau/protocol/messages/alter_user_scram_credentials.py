@@ -9,8 +9,10 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_bytes,
     read_compact_count,
@@ -157,14 +159,18 @@ def _read_alter_user_scram_credentials_request(data: bytes, position: i64, versi
     upsertions: list[ScramCredentialUpsertion]
     count, position = read_compact_count(data, position, 3)
     deletions = []
-    for _ in range(count):
+    for nth in range(count):
         deletions_item, position = _read_scram_credential_deletion(data, position, version)
         deletions.append(deletions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 9)
     upsertions = []
-    for _ in range(count):
+    for nth in range(count):
         upsertions_item, position = _read_scram_credential_upsertion(data, position, version)
         upsertions.append(upsertions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return AlterUserScramCredentialsRequest(deletions, upsertions), position
 
@@ -172,12 +178,16 @@ def _read_alter_user_scram_credentials_request(data: bytes, position: i64, versi
 def _write_alter_user_scram_credentials_request(writer: BytesWriter, message: AlterUserScramCredentialsRequest, version: i64) -> None:
     deletions = message.deletions
     write_uvarint(writer, len(deletions) + 1)
-    for deletions_item in deletions:
+    for nth, deletions_item in enumerate(deletions):
         _write_scram_credential_deletion(writer, deletions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     upsertions = message.upsertions
     write_uvarint(writer, len(upsertions) + 1)
-    for upsertions_item in upsertions:
+    for nth, upsertions_item in enumerate(upsertions):
         _write_scram_credential_upsertion(writer, upsertions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -227,9 +237,11 @@ def _read_alter_user_scram_credentials_response(data: bytes, position: i64, vers
     position += 4
     count, position = read_compact_count(data, position, 5)
     results = []
-    for _ in range(count):
+    for nth in range(count):
         results_item, position = _read_alter_user_scram_credentials_result(data, position, version)
         results.append(results_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return AlterUserScramCredentialsResponse(throttle_time_ms, results), position
 
@@ -238,6 +250,8 @@ def _write_alter_user_scram_credentials_response(writer: BytesWriter, message: A
     write_i32_be(writer, message.throttle_time_ms)
     results = message.results
     write_uvarint(writer, len(results) + 1)
-    for results_item in results:
+    for nth, results_item in enumerate(results):
         _write_alter_user_scram_credentials_result(writer, results_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)

@@ -17,8 +17,10 @@ from librt.strings import (
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_string,
@@ -237,15 +239,19 @@ def _read_api_versions_response(data: bytes, position: i64, version: i64) -> tup
     if version >= 3:
         count, position = read_compact_count(data, position, 7)
         api_keys = []
-        for _ in range(count):
+        for nth in range(count):
             api_keys_item, position = _read_api_version(data, position, version)
             api_keys.append(api_keys_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 6)
         api_keys = []
-        for _ in range(count):
+        for nth in range(count):
             api_keys_item, position = _read_api_version(data, position, version)
             api_keys.append(api_keys_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 1:
         throttle_time_ms = read_i32_be(data, position)
         position += 4
@@ -259,18 +265,22 @@ def _read_api_versions_response(data: bytes, position: i64, version: i64) -> tup
                 if tag == 0:
                     count, position = read_compact_count(data, position, 6)
                     supported_features = []
-                    for _ in range(count):
+                    for nth in range(count):
                         supported_features_item, position = _read_supported_feature_key(data, position, version)
                         supported_features.append(supported_features_item)
+                        if nth & LONG_RUN == LONG_RUN:
+                            give_way()
                 elif tag == 1:
                     finalized_features_epoch = read_i64_be(data, position)
                     position += 8
                 elif tag == 2:
                     count, position = read_compact_count(data, position, 6)
                     finalized_features = []
-                    for _ in range(count):
+                    for nth in range(count):
                         finalized_features_item, position = _read_finalized_feature_key(data, position, version)
                         finalized_features.append(finalized_features_item)
+                        if nth & LONG_RUN == LONG_RUN:
+                            give_way()
                 elif tag == 3:
                     zk_migration_ready = data[position] != 0
                     position += 1
@@ -288,13 +298,17 @@ def _write_api_versions_response(writer: BytesWriter, message: ApiVersionsRespon
     if version >= 3:
         api_keys = message.api_keys
         write_uvarint(writer, len(api_keys) + 1)
-        for api_keys_item in api_keys:
+        for nth, api_keys_item in enumerate(api_keys):
             _write_api_version(writer, api_keys_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         api_keys = message.api_keys
         write_i32_be(writer, len(api_keys))
-        for api_keys_item in api_keys:
+        for nth, api_keys_item in enumerate(api_keys):
             _write_api_version(writer, api_keys_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 1:
         write_i32_be(writer, message.throttle_time_ms)
     if version >= 3:
@@ -313,8 +327,10 @@ def _write_api_versions_response(writer: BytesWriter, message: ApiVersionsRespon
                 body = BytesWriter()
                 supported_features = message.supported_features
                 write_uvarint(body, len(supported_features) + 1)
-                for supported_features_item in supported_features:
+                for nth, supported_features_item in enumerate(supported_features):
                     _write_supported_feature_key(body, supported_features_item, version)
+                    if nth & LONG_RUN == LONG_RUN:
+                        give_way()
                 write_tag(writer, 0, body)
             if message.finalized_features_epoch != -1:
                 writer.append(1)
@@ -324,8 +340,10 @@ def _write_api_versions_response(writer: BytesWriter, message: ApiVersionsRespon
                 body = BytesWriter()
                 finalized_features = message.finalized_features
                 write_uvarint(body, len(finalized_features) + 1)
-                for finalized_features_item in finalized_features:
+                for nth, finalized_features_item in enumerate(finalized_features):
                     _write_finalized_feature_key(body, finalized_features_item, version)
+                    if nth & LONG_RUN == LONG_RUN:
+                        give_way()
                 write_tag(writer, 2, body)
             if message.zk_migration_ready:
                 writer.append(3)

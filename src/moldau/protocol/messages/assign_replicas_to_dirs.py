@@ -18,8 +18,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_uuid,
@@ -64,9 +66,11 @@ def _read_topic_data(data: bytes, position: i64, version: i64) -> tuple[TopicDat
     position += 16
     count, position = read_compact_count(data, position, 5)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_partition_data(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return TopicData(topic_id, partitions), position
 
@@ -75,8 +79,10 @@ def _write_topic_data(writer: BytesWriter, message: TopicData, version: i64) -> 
     write_uuid(writer, message.topic_id)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_partition_data(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -95,9 +101,11 @@ def _read_directory_data(data: bytes, position: i64, version: i64) -> tuple[Dire
     position += 16
     count, position = read_compact_count(data, position, 18)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_topic_data(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return DirectoryData(id, topics), position
 
@@ -106,8 +114,10 @@ def _write_directory_data(writer: BytesWriter, message: DirectoryData, version: 
     write_uuid(writer, message.id)
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_topic_data(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -149,9 +159,11 @@ def _read_topic_data_response(data: bytes, position: i64, version: i64) -> tuple
     position += 16
     count, position = read_compact_count(data, position, 7)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_partition_data_response(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return TopicDataResponse(topic_id, partitions), position
 
@@ -160,8 +172,10 @@ def _write_topic_data_response(writer: BytesWriter, message: TopicDataResponse, 
     write_uuid(writer, message.topic_id)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_partition_data_response(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -180,9 +194,11 @@ def _read_directory_data_response(data: bytes, position: i64, version: i64) -> t
     position += 16
     count, position = read_compact_count(data, position, 18)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_topic_data_response(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return DirectoryDataResponse(id, topics), position
 
@@ -191,8 +207,10 @@ def _write_directory_data_response(writer: BytesWriter, message: DirectoryDataRe
     write_uuid(writer, message.id)
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_topic_data_response(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -244,9 +262,11 @@ def _read_assign_replicas_to_dirs_request(data: bytes, position: i64, version: i
     position += 12
     count, position = read_compact_count(data, position, 18)
     directories = []
-    for _ in range(count):
+    for nth in range(count):
         directories_item, position = _read_directory_data(data, position, version)
         directories.append(directories_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return AssignReplicasToDirsRequest(broker_id, broker_epoch, directories), position
 
@@ -256,8 +276,10 @@ def _write_assign_replicas_to_dirs_request(writer: BytesWriter, message: AssignR
     write_i64_be(writer, message.broker_epoch)
     directories = message.directories
     write_uvarint(writer, len(directories) + 1)
-    for directories_item in directories:
+    for nth, directories_item in enumerate(directories):
         _write_directory_data(writer, directories_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -309,9 +331,11 @@ def _read_assign_replicas_to_dirs_response(data: bytes, position: i64, version: 
     position += 6
     count, position = read_compact_count(data, position, 18)
     directories = []
-    for _ in range(count):
+    for nth in range(count):
         directories_item, position = _read_directory_data_response(data, position, version)
         directories.append(directories_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return AssignReplicasToDirsResponse(throttle_time_ms, error_code, directories), position
 
@@ -321,6 +345,8 @@ def _write_assign_replicas_to_dirs_response(writer: BytesWriter, message: Assign
     write_i16_be(writer, message.error_code)
     directories = message.directories
     write_uvarint(writer, len(directories) + 1)
-    for directories_item in directories:
+    for nth, directories_item in enumerate(directories):
         _write_directory_data_response(writer, directories_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)

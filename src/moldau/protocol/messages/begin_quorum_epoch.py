@@ -10,8 +10,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -95,16 +97,20 @@ def _read_topic_data(data: bytes, position: i64, version: i64) -> tuple[TopicDat
         topic_name, position = read_compact_string(data, position)
         count, position = read_compact_count(data, position, 29)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_partition_data(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         topic_name, position = read_string(data, position)
         count, position = read_count(data, position, 12)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_partition_data(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 1:
         position = skip_tags(data, position) if data[position] else position + 1
     return TopicData(topic_name, partitions), position
@@ -115,14 +121,18 @@ def _write_topic_data(writer: BytesWriter, message: TopicData, version: i64) -> 
         write_compact_string(writer, message.topic_name)
         partitions = message.partitions
         write_uvarint(writer, len(partitions) + 1)
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_partition_data(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_string(writer, message.topic_name)
         partitions = message.partitions
         write_i32_be(writer, len(partitions))
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_partition_data(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 1:
         writer.append(0)
 
@@ -200,16 +210,20 @@ def _read_topic_data_response(data: bytes, position: i64, version: i64) -> tuple
         topic_name, position = read_compact_string(data, position)
         count, position = read_compact_count(data, position, 15)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_partition_data_response(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         topic_name, position = read_string(data, position)
         count, position = read_count(data, position, 14)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_partition_data_response(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 1:
         position = skip_tags(data, position) if data[position] else position + 1
     return TopicDataResponse(topic_name, partitions), position
@@ -220,14 +234,18 @@ def _write_topic_data_response(writer: BytesWriter, message: TopicDataResponse, 
         write_compact_string(writer, message.topic_name)
         partitions = message.partitions
         write_uvarint(writer, len(partitions) + 1)
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_partition_data_response(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_string(writer, message.topic_name)
         partitions = message.partitions
         write_i32_be(writer, len(partitions))
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_partition_data_response(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 1:
         writer.append(0)
 
@@ -312,22 +330,28 @@ def _read_begin_quorum_epoch_request(data: bytes, position: i64, version: i64) -
         position += 4
         count, position = read_compact_count(data, position, 3)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_topic_data(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
         count, position = read_compact_count(data, position, 5)
         leader_endpoints = []
-        for _ in range(count):
+        for nth in range(count):
             leader_endpoints_item, position = _read_leader_endpoint(data, position, version)
             leader_endpoints.append(leader_endpoints_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         cluster_id, position = read_nullable_string(data, position)
         voter_id = -1
         count, position = read_count(data, position, 6)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_topic_data(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
         leader_endpoints = []
     if version >= 1:
         position = skip_tags(data, position) if data[position] else position + 1
@@ -340,18 +364,24 @@ def _write_begin_quorum_epoch_request(writer: BytesWriter, message: BeginQuorumE
         write_i32_be(writer, message.voter_id)
         topics = message.topics
         write_uvarint(writer, len(topics) + 1)
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_topic_data(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
         leader_endpoints = message.leader_endpoints
         write_uvarint(writer, len(leader_endpoints) + 1)
-        for leader_endpoints_item in leader_endpoints:
+        for nth, leader_endpoints_item in enumerate(leader_endpoints):
             _write_leader_endpoint(writer, leader_endpoints_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_nullable_string(writer, message.cluster_id)
         topics = message.topics
         write_i32_be(writer, len(topics))
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_topic_data(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 1:
         writer.append(0)
 
@@ -405,15 +435,19 @@ def _read_begin_quorum_epoch_response(data: bytes, position: i64, version: i64) 
     if version >= 1:
         count, position = read_compact_count(data, position, 3)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_topic_data_response(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 6)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_topic_data_response(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 1:
         if data[position]:
             tags, position = read_uvarint(data, position)
@@ -422,9 +456,11 @@ def _read_begin_quorum_epoch_response(data: bytes, position: i64, version: i64) 
                 if tag == 0:
                     count, position = read_compact_count(data, position, 8)
                     node_endpoints = []
-                    for _ in range(count):
+                    for nth in range(count):
                         node_endpoints_item, position = _read_node_endpoint(data, position, version)
                         node_endpoints.append(node_endpoints_item)
+                        if nth & LONG_RUN == LONG_RUN:
+                            give_way()
                 else:
                     position = end
                 if position != end:
@@ -439,13 +475,17 @@ def _write_begin_quorum_epoch_response(writer: BytesWriter, message: BeginQuorum
     if version >= 1:
         topics = message.topics
         write_uvarint(writer, len(topics) + 1)
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_topic_data_response(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         topics = message.topics
         write_i32_be(writer, len(topics))
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_topic_data_response(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
         if message.node_endpoints:
             raise unsupported_field("BeginQuorumEpochResponse", "node_endpoints", version)
     if version >= 1:
@@ -454,8 +494,10 @@ def _write_begin_quorum_epoch_response(writer: BytesWriter, message: BeginQuorum
             body = BytesWriter()
             node_endpoints = message.node_endpoints
             write_uvarint(body, len(node_endpoints) + 1)
-            for node_endpoints_item in node_endpoints:
+            for nth, node_endpoints_item in enumerate(node_endpoints):
                 _write_node_endpoint(body, node_endpoints_item, version)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
             write_tag(writer, 0, body)
         else:
             writer.append(0)

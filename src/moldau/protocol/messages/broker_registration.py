@@ -18,8 +18,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -159,14 +161,18 @@ def _read_broker_registration_request(data: bytes, position: i64, version: i64) 
     position += 16
     count, position = read_compact_count(data, position, 7)
     listeners = []
-    for _ in range(count):
+    for nth in range(count):
         listeners_item, position = _read_listener(data, position, version)
         listeners.append(listeners_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 6)
     features = []
-    for _ in range(count):
+    for nth in range(count):
         features_item, position = _read_feature(data, position, version)
         features.append(features_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     rack, position = read_compact_nullable_string(data, position)
     if version >= 1:
         is_migrating_zk_broker = data[position] != 0
@@ -194,12 +200,16 @@ def _write_broker_registration_request(writer: BytesWriter, message: BrokerRegis
     write_uuid(writer, message.incarnation_id)
     listeners = message.listeners
     write_uvarint(writer, len(listeners) + 1)
-    for listeners_item in listeners:
+    for nth, listeners_item in enumerate(listeners):
         _write_listener(writer, listeners_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     features = message.features
     write_uvarint(writer, len(features) + 1)
-    for features_item in features:
+    for nth, features_item in enumerate(features):
         _write_feature(writer, features_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     write_compact_nullable_string(writer, message.rack)
     if version >= 1:
         write_bool(writer, message.is_migrating_zk_broker)

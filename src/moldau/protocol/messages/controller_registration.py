@@ -10,8 +10,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -139,14 +141,18 @@ def _read_controller_registration_request(data: bytes, position: i64, version: i
     position += 21
     count, position = read_compact_count(data, position, 7)
     listeners = []
-    for _ in range(count):
+    for nth in range(count):
         listeners_item, position = _read_listener(data, position, version)
         listeners.append(listeners_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 6)
     features = []
-    for _ in range(count):
+    for nth in range(count):
         features_item, position = _read_feature(data, position, version)
         features.append(features_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ControllerRegistrationRequest(controller_id, incarnation_id, zk_migration_ready, listeners, features), position
 
@@ -157,12 +163,16 @@ def _write_controller_registration_request(writer: BytesWriter, message: Control
     write_bool(writer, message.zk_migration_ready)
     listeners = message.listeners
     write_uvarint(writer, len(listeners) + 1)
-    for listeners_item in listeners:
+    for nth, listeners_item in enumerate(listeners):
         _write_listener(writer, listeners_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     features = message.features
     write_uvarint(writer, len(features) + 1)
-    for features_item in features:
+    for nth, features_item in enumerate(features):
         _write_feature(writer, features_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 

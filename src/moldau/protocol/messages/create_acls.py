@@ -9,8 +9,10 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -168,15 +170,19 @@ def _read_create_acls_request(data: bytes, position: i64, version: i64) -> tuple
     if version >= 2:
         count, position = read_compact_count(data, position, 8)
         creations = []
-        for _ in range(count):
+        for nth in range(count):
             creations_item, position = _read_acl_creation(data, position, version)
             creations.append(creations_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 10)
         creations = []
-        for _ in range(count):
+        for nth in range(count):
             creations_item, position = _read_acl_creation(data, position, version)
             creations.append(creations_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         position = skip_tags(data, position) if data[position] else position + 1
     return CreateAclsRequest(creations), position
@@ -186,13 +192,17 @@ def _write_create_acls_request(writer: BytesWriter, message: CreateAclsRequest, 
     if version >= 2:
         creations = message.creations
         write_uvarint(writer, len(creations) + 1)
-        for creations_item in creations:
+        for nth, creations_item in enumerate(creations):
             _write_acl_creation(writer, creations_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         creations = message.creations
         write_i32_be(writer, len(creations))
-        for creations_item in creations:
+        for nth, creations_item in enumerate(creations):
             _write_acl_creation(writer, creations_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         writer.append(0)
 
@@ -244,15 +254,19 @@ def _read_create_acls_response(data: bytes, position: i64, version: i64) -> tupl
     if version >= 2:
         count, position = read_compact_count(data, position, 4)
         results = []
-        for _ in range(count):
+        for nth in range(count):
             results_item, position = _read_acl_creation_result(data, position, version)
             results.append(results_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 4)
         results = []
-        for _ in range(count):
+        for nth in range(count):
             results_item, position = _read_acl_creation_result(data, position, version)
             results.append(results_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         position = skip_tags(data, position) if data[position] else position + 1
     return CreateAclsResponse(throttle_time_ms, results), position
@@ -263,12 +277,16 @@ def _write_create_acls_response(writer: BytesWriter, message: CreateAclsResponse
     if version >= 2:
         results = message.results
         write_uvarint(writer, len(results) + 1)
-        for results_item in results:
+        for nth, results_item in enumerate(results):
             _write_acl_creation_result(writer, results_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         results = message.results
         write_i32_be(writer, len(results))
-        for results_item in results:
+        for nth, results_item in enumerate(results):
             _write_acl_creation_result(writer, results_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         writer.append(0)

@@ -17,8 +17,10 @@ from librt.strings import (
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_bytes,
     read_compact_bytes,
@@ -131,15 +133,19 @@ def _read_create_delegation_token_request(data: bytes, position: i64, version: i
     if version >= 2:
         count, position = read_compact_count(data, position, 3)
         renewers = []
-        for _ in range(count):
+        for nth in range(count):
             renewers_item, position = _read_creatable_renewers(data, position, version)
             renewers.append(renewers_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 4)
         renewers = []
-        for _ in range(count):
+        for nth in range(count):
             renewers_item, position = _read_creatable_renewers(data, position, version)
             renewers.append(renewers_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     max_lifetime_ms = read_i64_be(data, position)
     position += 8
     if version >= 2:
@@ -159,13 +165,17 @@ def _write_create_delegation_token_request(writer: BytesWriter, message: CreateD
     if version >= 2:
         renewers = message.renewers
         write_uvarint(writer, len(renewers) + 1)
-        for renewers_item in renewers:
+        for nth, renewers_item in enumerate(renewers):
             _write_creatable_renewers(writer, renewers_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         renewers = message.renewers
         write_i32_be(writer, len(renewers))
-        for renewers_item in renewers:
+        for nth, renewers_item in enumerate(renewers):
             _write_creatable_renewers(writer, renewers_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     write_i64_be(writer, message.max_lifetime_ms)
     if version >= 2:
         writer.append(0)

@@ -9,8 +9,10 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_count,
@@ -97,18 +99,22 @@ def _read_create_partitions_topic(data: bytes, position: i64, version: i64) -> t
             assignments = None
         else:
             assignments = []
-            for _ in range(count):
+            for nth in range(count):
                 assignments_item, position = _read_create_partitions_assignment(data, position, version)
                 assignments.append(assignments_item)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     else:
         count, position = read_nullable_count(data, position, 4)
         if count < 0:
             assignments = None
         else:
             assignments = []
-            for _ in range(count):
+            for nth in range(count):
                 assignments_item, position = _read_create_partitions_assignment(data, position, version)
                 assignments.append(assignments_item)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     if version >= 2:
         position = skip_tags(data, position) if data[position] else position + 1
     return CreatePartitionsTopic(name, count_, assignments), position
@@ -126,16 +132,20 @@ def _write_create_partitions_topic(writer: BytesWriter, message: CreatePartition
             writer.append(0)
         else:
             write_uvarint(writer, len(assignments) + 1)
-            for assignments_item in assignments:
+            for nth, assignments_item in enumerate(assignments):
                 _write_create_partitions_assignment(writer, assignments_item, version)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     else:
         assignments = message.assignments
         if assignments is None:
             write_i32_be(writer, -1)
         else:
             write_i32_be(writer, len(assignments))
-            for assignments_item in assignments:
+            for nth, assignments_item in enumerate(assignments):
                 _write_create_partitions_assignment(writer, assignments_item, version)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     if version >= 2:
         writer.append(0)
 
@@ -228,15 +238,19 @@ def _read_create_partitions_request(data: bytes, position: i64, version: i64) ->
     if version >= 2:
         count, position = read_compact_count(data, position, 7)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_create_partitions_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 10)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_create_partitions_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     timeout_ms = read_i32_be(data, position)
     validate_only = data[position + 4] != 0
     position += 5
@@ -249,13 +263,17 @@ def _write_create_partitions_request(writer: BytesWriter, message: CreatePartiti
     if version >= 2:
         topics = message.topics
         write_uvarint(writer, len(topics) + 1)
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_create_partitions_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         topics = message.topics
         write_i32_be(writer, len(topics))
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_create_partitions_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     write_i32_be(writer, message.timeout_ms)
     write_bool(writer, message.validate_only)
     if version >= 2:
@@ -309,15 +327,19 @@ def _read_create_partitions_response(data: bytes, position: i64, version: i64) -
     if version >= 2:
         count, position = read_compact_count(data, position, 5)
         results = []
-        for _ in range(count):
+        for nth in range(count):
             results_item, position = _read_create_partitions_topic_result(data, position, version)
             results.append(results_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 6)
         results = []
-        for _ in range(count):
+        for nth in range(count):
             results_item, position = _read_create_partitions_topic_result(data, position, version)
             results.append(results_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         position = skip_tags(data, position) if data[position] else position + 1
     return CreatePartitionsResponse(throttle_time_ms, results), position
@@ -328,12 +350,16 @@ def _write_create_partitions_response(writer: BytesWriter, message: CreatePartit
     if version >= 2:
         results = message.results
         write_uvarint(writer, len(results) + 1)
-        for results_item in results:
+        for nth, results_item in enumerate(results):
             _write_create_partitions_topic_result(writer, results_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         results = message.results
         write_i32_be(writer, len(results))
-        for results_item in results:
+        for nth, results_item in enumerate(results):
             _write_create_partitions_topic_result(writer, results_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         writer.append(0)

@@ -10,8 +10,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_count,
@@ -143,25 +145,33 @@ def _read_creatable_topic(data: bytes, position: i64, version: i64) -> tuple[Cre
     if version >= 5:
         count, position = read_compact_count(data, position, 6)
         assignments = []
-        for _ in range(count):
+        for nth in range(count):
             assignments_item, position = _read_creatable_replica_assignment(data, position, version)
             assignments.append(assignments_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
         count, position = read_compact_count(data, position, 3)
         configs = []
-        for _ in range(count):
+        for nth in range(count):
             configs_item, position = _read_creatable_topic_config(data, position, version)
             configs.append(configs_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 8)
         assignments = []
-        for _ in range(count):
+        for nth in range(count):
             assignments_item, position = _read_creatable_replica_assignment(data, position, version)
             assignments.append(assignments_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
         count, position = read_count(data, position, 4)
         configs = []
-        for _ in range(count):
+        for nth in range(count):
             configs_item, position = _read_creatable_topic_config(data, position, version)
             configs.append(configs_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 5:
         position = skip_tags(data, position) if data[position] else position + 1
     return CreatableTopic(name, num_partitions, replication_factor, assignments, configs), position
@@ -177,21 +187,29 @@ def _write_creatable_topic(writer: BytesWriter, message: CreatableTopic, version
     if version >= 5:
         assignments = message.assignments
         write_uvarint(writer, len(assignments) + 1)
-        for assignments_item in assignments:
+        for nth, assignments_item in enumerate(assignments):
             _write_creatable_replica_assignment(writer, assignments_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
         configs = message.configs
         write_uvarint(writer, len(configs) + 1)
-        for configs_item in configs:
+        for nth, configs_item in enumerate(configs):
             _write_creatable_topic_config(writer, configs_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         assignments = message.assignments
         write_i32_be(writer, len(assignments))
-        for assignments_item in assignments:
+        for nth, assignments_item in enumerate(assignments):
             _write_creatable_replica_assignment(writer, assignments_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
         configs = message.configs
         write_i32_be(writer, len(configs))
-        for configs_item in configs:
+        for nth, configs_item in enumerate(configs):
             _write_creatable_topic_config(writer, configs_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 5:
         writer.append(0)
 
@@ -273,9 +291,11 @@ def _read_creatable_topic_result(data: bytes, position: i64, version: i64) -> tu
             configs = None
         else:
             configs = []
-            for _ in range(count):
+            for nth in range(count):
                 configs_item, position = _read_creatable_topic_configs(data, position, version)
                 configs.append(configs_item)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     else:
         error_message, position = read_nullable_string(data, position)
         num_partitions = -1
@@ -315,8 +335,10 @@ def _write_creatable_topic_result(writer: BytesWriter, message: CreatableTopicRe
             writer.append(0)
         else:
             write_uvarint(writer, len(configs) + 1)
-            for configs_item in configs:
+            for nth, configs_item in enumerate(configs):
                 _write_creatable_topic_configs(writer, configs_item, version)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     else:
         write_nullable_string(writer, message.error_message)
     if version >= 5:
@@ -375,15 +397,19 @@ def _read_create_topics_request(data: bytes, position: i64, version: i64) -> tup
     if version >= 5:
         count, position = read_compact_count(data, position, 10)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_creatable_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 16)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_creatable_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     timeout_ms = read_i32_be(data, position)
     validate_only = data[position + 4] != 0
     position += 5
@@ -396,13 +422,17 @@ def _write_create_topics_request(writer: BytesWriter, message: CreateTopicsReque
     if version >= 5:
         topics = message.topics
         write_uvarint(writer, len(topics) + 1)
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_creatable_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         topics = message.topics
         write_i32_be(writer, len(topics))
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_creatable_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     write_i32_be(writer, message.timeout_ms)
     write_bool(writer, message.validate_only)
     if version >= 5:
@@ -456,15 +486,19 @@ def _read_create_topics_response(data: bytes, position: i64, version: i64) -> tu
     if version >= 5:
         count, position = read_compact_count(data, position, 12)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_creatable_topic_result(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 6)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_creatable_topic_result(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 5:
         position = skip_tags(data, position) if data[position] else position + 1
     return CreateTopicsResponse(throttle_time_ms, topics), position
@@ -475,12 +509,16 @@ def _write_create_topics_response(writer: BytesWriter, message: CreateTopicsResp
     if version >= 5:
         topics = message.topics
         write_uvarint(writer, len(topics) + 1)
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_creatable_topic_result(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         topics = message.topics
         write_i32_be(writer, len(topics))
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_creatable_topic_result(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 5:
         writer.append(0)

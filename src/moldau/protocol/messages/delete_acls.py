@@ -9,8 +9,10 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -184,16 +186,20 @@ def _read_delete_acls_filter_result(data: bytes, position: i64, version: i64) ->
         error_message, position = read_compact_nullable_string(data, position)
         count, position = read_compact_count(data, position, 11)
         matching_acls = []
-        for _ in range(count):
+        for nth in range(count):
             matching_acls_item, position = _read_delete_acls_matching_acl(data, position, version)
             matching_acls.append(matching_acls_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         error_message, position = read_nullable_string(data, position)
         count, position = read_count(data, position, 14)
         matching_acls = []
-        for _ in range(count):
+        for nth in range(count):
             matching_acls_item, position = _read_delete_acls_matching_acl(data, position, version)
             matching_acls.append(matching_acls_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         position = skip_tags(data, position) if data[position] else position + 1
     return DeleteAclsFilterResult(error_code, error_message, matching_acls), position
@@ -205,14 +211,18 @@ def _write_delete_acls_filter_result(writer: BytesWriter, message: DeleteAclsFil
         write_compact_nullable_string(writer, message.error_message)
         matching_acls = message.matching_acls
         write_uvarint(writer, len(matching_acls) + 1)
-        for matching_acls_item in matching_acls:
+        for nth, matching_acls_item in enumerate(matching_acls):
             _write_delete_acls_matching_acl(writer, matching_acls_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_nullable_string(writer, message.error_message)
         matching_acls = message.matching_acls
         write_i32_be(writer, len(matching_acls))
-        for matching_acls_item in matching_acls:
+        for nth, matching_acls_item in enumerate(matching_acls):
             _write_delete_acls_matching_acl(writer, matching_acls_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         writer.append(0)
 
@@ -261,15 +271,19 @@ def _read_delete_acls_request(data: bytes, position: i64, version: i64) -> tuple
     if version >= 2:
         count, position = read_compact_count(data, position, 8)
         filters = []
-        for _ in range(count):
+        for nth in range(count):
             filters_item, position = _read_delete_acls_filter(data, position, version)
             filters.append(filters_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 10)
         filters = []
-        for _ in range(count):
+        for nth in range(count):
             filters_item, position = _read_delete_acls_filter(data, position, version)
             filters.append(filters_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         position = skip_tags(data, position) if data[position] else position + 1
     return DeleteAclsRequest(filters), position
@@ -279,13 +293,17 @@ def _write_delete_acls_request(writer: BytesWriter, message: DeleteAclsRequest, 
     if version >= 2:
         filters = message.filters
         write_uvarint(writer, len(filters) + 1)
-        for filters_item in filters:
+        for nth, filters_item in enumerate(filters):
             _write_delete_acls_filter(writer, filters_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         filters = message.filters
         write_i32_be(writer, len(filters))
-        for filters_item in filters:
+        for nth, filters_item in enumerate(filters):
             _write_delete_acls_filter(writer, filters_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         writer.append(0)
 
@@ -337,15 +355,19 @@ def _read_delete_acls_response(data: bytes, position: i64, version: i64) -> tupl
     if version >= 2:
         count, position = read_compact_count(data, position, 5)
         filter_results = []
-        for _ in range(count):
+        for nth in range(count):
             filter_results_item, position = _read_delete_acls_filter_result(data, position, version)
             filter_results.append(filter_results_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 8)
         filter_results = []
-        for _ in range(count):
+        for nth in range(count):
             filter_results_item, position = _read_delete_acls_filter_result(data, position, version)
             filter_results.append(filter_results_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         position = skip_tags(data, position) if data[position] else position + 1
     return DeleteAclsResponse(throttle_time_ms, filter_results), position
@@ -356,12 +378,16 @@ def _write_delete_acls_response(writer: BytesWriter, message: DeleteAclsResponse
     if version >= 2:
         filter_results = message.filter_results
         write_uvarint(writer, len(filter_results) + 1)
-        for filter_results_item in filter_results:
+        for nth, filter_results_item in enumerate(filter_results):
             _write_delete_acls_filter_result(writer, filter_results_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         filter_results = message.filter_results
         write_i32_be(writer, len(filter_results))
-        for filter_results_item in filter_results:
+        for nth, filter_results_item in enumerate(filter_results):
             _write_delete_acls_filter_result(writer, filter_results_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         writer.append(0)

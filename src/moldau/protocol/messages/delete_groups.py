@@ -9,8 +9,10 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_string,
@@ -175,15 +177,19 @@ def _read_delete_groups_response(data: bytes, position: i64, version: i64) -> tu
     if version >= 2:
         count, position = read_compact_count(data, position, 4)
         results = []
-        for _ in range(count):
+        for nth in range(count):
             results_item, position = _read_deletable_group_result(data, position, version)
             results.append(results_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 4)
         results = []
-        for _ in range(count):
+        for nth in range(count):
             results_item, position = _read_deletable_group_result(data, position, version)
             results.append(results_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         position = skip_tags(data, position) if data[position] else position + 1
     return DeleteGroupsResponse(throttle_time_ms, results), position
@@ -194,12 +200,16 @@ def _write_delete_groups_response(writer: BytesWriter, message: DeleteGroupsResp
     if version >= 2:
         results = message.results
         write_uvarint(writer, len(results) + 1)
-        for results_item in results:
+        for nth, results_item in enumerate(results):
             _write_deletable_group_result(writer, results_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         results = message.results
         write_i32_be(writer, len(results))
-        for results_item in results:
+        for nth, results_item in enumerate(results):
             _write_deletable_group_result(writer, results_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         writer.append(0)

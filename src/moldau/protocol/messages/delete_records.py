@@ -17,8 +17,10 @@ from librt.strings import (
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_string,
@@ -76,16 +78,20 @@ def _read_delete_records_topic(data: bytes, position: i64, version: i64) -> tupl
         name, position = read_compact_string(data, position)
         count, position = read_compact_count(data, position, 13)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_delete_records_partition(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         name, position = read_string(data, position)
         count, position = read_count(data, position, 12)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_delete_records_partition(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         position = skip_tags(data, position) if data[position] else position + 1
     return DeleteRecordsTopic(name, partitions), position
@@ -96,14 +102,18 @@ def _write_delete_records_topic(writer: BytesWriter, message: DeleteRecordsTopic
         write_compact_string(writer, message.name)
         partitions = message.partitions
         write_uvarint(writer, len(partitions) + 1)
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_delete_records_partition(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_string(writer, message.name)
         partitions = message.partitions
         write_i32_be(writer, len(partitions))
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_delete_records_partition(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         writer.append(0)
 
@@ -152,16 +162,20 @@ def _read_delete_records_topic_result(data: bytes, position: i64, version: i64) 
         name, position = read_compact_string(data, position)
         count, position = read_compact_count(data, position, 15)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_delete_records_partition_result(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         name, position = read_string(data, position)
         count, position = read_count(data, position, 14)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_delete_records_partition_result(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         position = skip_tags(data, position) if data[position] else position + 1
     return DeleteRecordsTopicResult(name, partitions), position
@@ -172,14 +186,18 @@ def _write_delete_records_topic_result(writer: BytesWriter, message: DeleteRecor
         write_compact_string(writer, message.name)
         partitions = message.partitions
         write_uvarint(writer, len(partitions) + 1)
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_delete_records_partition_result(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_string(writer, message.name)
         partitions = message.partitions
         write_i32_be(writer, len(partitions))
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_delete_records_partition_result(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         writer.append(0)
 
@@ -229,15 +247,19 @@ def _read_delete_records_request(data: bytes, position: i64, version: i64) -> tu
     if version >= 2:
         count, position = read_compact_count(data, position, 3)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_delete_records_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 6)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_delete_records_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     timeout_ms = read_i32_be(data, position)
     position += 4
     if version >= 2:
@@ -249,13 +271,17 @@ def _write_delete_records_request(writer: BytesWriter, message: DeleteRecordsReq
     if version >= 2:
         topics = message.topics
         write_uvarint(writer, len(topics) + 1)
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_delete_records_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         topics = message.topics
         write_i32_be(writer, len(topics))
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_delete_records_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     write_i32_be(writer, message.timeout_ms)
     if version >= 2:
         writer.append(0)
@@ -308,15 +334,19 @@ def _read_delete_records_response(data: bytes, position: i64, version: i64) -> t
     if version >= 2:
         count, position = read_compact_count(data, position, 3)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_delete_records_topic_result(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 6)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_delete_records_topic_result(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         position = skip_tags(data, position) if data[position] else position + 1
     return DeleteRecordsResponse(throttle_time_ms, topics), position
@@ -327,12 +357,16 @@ def _write_delete_records_response(writer: BytesWriter, message: DeleteRecordsRe
     if version >= 2:
         topics = message.topics
         write_uvarint(writer, len(topics) + 1)
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_delete_records_topic_result(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         topics = message.topics
         write_i32_be(writer, len(topics))
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_delete_records_topic_result(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         writer.append(0)

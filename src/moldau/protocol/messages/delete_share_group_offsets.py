@@ -10,8 +10,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -123,9 +125,11 @@ def _read_delete_share_group_offsets_request(data: bytes, position: i64, version
     group_id, position = read_compact_string(data, position)
     count, position = read_compact_count(data, position, 2)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_delete_share_group_offsets_request_topic(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return DeleteShareGroupOffsetsRequest(group_id, topics), position
 
@@ -134,8 +138,10 @@ def _write_delete_share_group_offsets_request(writer: BytesWriter, message: Dele
     write_compact_string(writer, message.group_id)
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_delete_share_group_offsets_request_topic(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -190,9 +196,11 @@ def _read_delete_share_group_offsets_response(data: bytes, position: i64, versio
     error_message, position = read_compact_nullable_string(data, position)
     count, position = read_compact_count(data, position, 21)
     responses = []
-    for _ in range(count):
+    for nth in range(count):
         responses_item, position = _read_delete_share_group_offsets_response_topic(data, position, version)
         responses.append(responses_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return DeleteShareGroupOffsetsResponse(throttle_time_ms, error_code, error_message, responses), position
 
@@ -203,6 +211,8 @@ def _write_delete_share_group_offsets_response(writer: BytesWriter, message: Del
     write_compact_nullable_string(writer, message.error_message)
     responses = message.responses
     write_uvarint(writer, len(responses) + 1)
-    for responses_item in responses:
+    for nth, responses_item in enumerate(responses):
         _write_delete_share_group_offsets_response_topic(writer, responses_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)

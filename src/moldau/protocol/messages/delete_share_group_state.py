@@ -10,8 +10,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -64,9 +66,11 @@ def _read_delete_state_data(data: bytes, position: i64, version: i64) -> tuple[D
     position += 16
     count, position = read_compact_count(data, position, 5)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_partition_data(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return DeleteStateData(topic_id, partitions), position
 
@@ -75,8 +79,10 @@ def _write_delete_state_data(writer: BytesWriter, message: DeleteStateData, vers
     write_uuid(writer, message.topic_id)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_partition_data(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -122,9 +128,11 @@ def _read_delete_state_result(data: bytes, position: i64, version: i64) -> tuple
     position += 16
     count, position = read_compact_count(data, position, 8)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_partition_result(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return DeleteStateResult(topic_id, partitions), position
 
@@ -133,8 +141,10 @@ def _write_delete_state_result(writer: BytesWriter, message: DeleteStateResult, 
     write_uuid(writer, message.topic_id)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_partition_result(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -183,9 +193,11 @@ def _read_delete_share_group_state_request(data: bytes, position: i64, version: 
     group_id, position = read_compact_string(data, position)
     count, position = read_compact_count(data, position, 18)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_delete_state_data(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return DeleteShareGroupStateRequest(group_id, topics), position
 
@@ -194,8 +206,10 @@ def _write_delete_share_group_state_request(writer: BytesWriter, message: Delete
     write_compact_string(writer, message.group_id)
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_delete_state_data(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -242,9 +256,11 @@ def _read_delete_share_group_state_response(data: bytes, position: i64, version:
     results: list[DeleteStateResult]
     count, position = read_compact_count(data, position, 18)
     results = []
-    for _ in range(count):
+    for nth in range(count):
         results_item, position = _read_delete_state_result(data, position, version)
         results.append(results_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return DeleteShareGroupStateResponse(results), position
 
@@ -252,6 +268,8 @@ def _read_delete_share_group_state_response(data: bytes, position: i64, version:
 def _write_delete_share_group_state_response(writer: BytesWriter, message: DeleteShareGroupStateResponse, version: i64) -> None:
     results = message.results
     write_uvarint(writer, len(results) + 1)
-    for results_item in results:
+    for nth, results_item in enumerate(results):
         _write_delete_state_result(writer, results_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)

@@ -10,8 +10,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -168,9 +170,11 @@ def _read_delete_topics_request(data: bytes, position: i64, version: i64) -> tup
     if version >= 6:
         count, position = read_compact_count(data, position, 18)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_delete_topic_state(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         topics = []
     if version >= 6:
@@ -192,8 +196,10 @@ def _write_delete_topics_request(writer: BytesWriter, message: DeleteTopicsReque
     if version >= 6:
         topics = message.topics
         write_uvarint(writer, len(topics) + 1)
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_delete_topic_state(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         if message.topics:
             raise unsupported_field("DeleteTopicsRequest", "topics", version)
@@ -259,15 +265,19 @@ def _read_delete_topics_response(data: bytes, position: i64, version: i64) -> tu
     if version >= 4:
         count, position = read_compact_count(data, position, 4)
         responses = []
-        for _ in range(count):
+        for nth in range(count):
             responses_item, position = _read_deletable_topic_result(data, position, version)
             responses.append(responses_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 4)
         responses = []
-        for _ in range(count):
+        for nth in range(count):
             responses_item, position = _read_deletable_topic_result(data, position, version)
             responses.append(responses_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 4:
         position = skip_tags(data, position) if data[position] else position + 1
     return DeleteTopicsResponse(throttle_time_ms, responses), position
@@ -278,12 +288,16 @@ def _write_delete_topics_response(writer: BytesWriter, message: DeleteTopicsResp
     if version >= 4:
         responses = message.responses
         write_uvarint(writer, len(responses) + 1)
-        for responses_item in responses:
+        for nth, responses_item in enumerate(responses):
             _write_deletable_topic_result(writer, responses_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         responses = message.responses
         write_i32_be(writer, len(responses))
-        for responses_item in responses:
+        for nth, responses_item in enumerate(responses):
             _write_deletable_topic_result(writer, responses_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 4:
         writer.append(0)

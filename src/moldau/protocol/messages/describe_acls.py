@@ -9,8 +9,10 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -99,15 +101,19 @@ def _read_describe_acls_resource(data: bytes, position: i64, version: i64) -> tu
     if version >= 2:
         count, position = read_compact_count(data, position, 5)
         acls = []
-        for _ in range(count):
+        for nth in range(count):
             acls_item, position = _read_acl_description(data, position, version)
             acls.append(acls_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 6)
         acls = []
-        for _ in range(count):
+        for nth in range(count):
             acls_item, position = _read_acl_description(data, position, version)
             acls.append(acls_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         position = skip_tags(data, position) if data[position] else position + 1
     return DescribeAclsResource(resource_type, resource_name, pattern_type, acls), position
@@ -123,13 +129,17 @@ def _write_describe_acls_resource(writer: BytesWriter, message: DescribeAclsReso
     if version >= 2:
         acls = message.acls
         write_uvarint(writer, len(acls) + 1)
-        for acls_item in acls:
+        for nth, acls_item in enumerate(acls):
             _write_acl_description(writer, acls_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         acls = message.acls
         write_i32_be(writer, len(acls))
-        for acls_item in acls:
+        for nth, acls_item in enumerate(acls):
             _write_acl_description(writer, acls_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         writer.append(0)
 
@@ -276,16 +286,20 @@ def _read_describe_acls_response(data: bytes, position: i64, version: i64) -> tu
         error_message, position = read_compact_nullable_string(data, position)
         count, position = read_compact_count(data, position, 5)
         resources = []
-        for _ in range(count):
+        for nth in range(count):
             resources_item, position = _read_describe_acls_resource(data, position, version)
             resources.append(resources_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         error_message, position = read_nullable_string(data, position)
         count, position = read_count(data, position, 8)
         resources = []
-        for _ in range(count):
+        for nth in range(count):
             resources_item, position = _read_describe_acls_resource(data, position, version)
             resources.append(resources_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         position = skip_tags(data, position) if data[position] else position + 1
     return DescribeAclsResponse(throttle_time_ms, error_code, error_message, resources), position
@@ -298,13 +312,17 @@ def _write_describe_acls_response(writer: BytesWriter, message: DescribeAclsResp
         write_compact_nullable_string(writer, message.error_message)
         resources = message.resources
         write_uvarint(writer, len(resources) + 1)
-        for resources_item in resources:
+        for nth, resources_item in enumerate(resources):
             _write_describe_acls_resource(writer, resources_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_nullable_string(writer, message.error_message)
         resources = message.resources
         write_i32_be(writer, len(resources))
-        for resources_item in resources:
+        for nth, resources_item in enumerate(resources):
             _write_describe_acls_resource(writer, resources_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         writer.append(0)

@@ -17,8 +17,10 @@ from librt.strings import (
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_count,
@@ -167,25 +169,33 @@ def _read_entry_data(data: bytes, position: i64, version: i64) -> tuple[EntryDat
     if version >= 1:
         count, position = read_compact_count(data, position, 3)
         entity = []
-        for _ in range(count):
+        for nth in range(count):
             entity_item, position = _read_entity_data(data, position, version)
             entity.append(entity_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
         count, position = read_compact_count(data, position, 10)
         values = []
-        for _ in range(count):
+        for nth in range(count):
             values_item, position = _read_value_data(data, position, version)
             values.append(values_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 4)
         entity = []
-        for _ in range(count):
+        for nth in range(count):
             entity_item, position = _read_entity_data(data, position, version)
             entity.append(entity_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
         count, position = read_count(data, position, 10)
         values = []
-        for _ in range(count):
+        for nth in range(count):
             values_item, position = _read_value_data(data, position, version)
             values.append(values_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 1:
         position = skip_tags(data, position) if data[position] else position + 1
     return EntryData(entity, values), position
@@ -195,21 +205,29 @@ def _write_entry_data(writer: BytesWriter, message: EntryData, version: i64) -> 
     if version >= 1:
         entity = message.entity
         write_uvarint(writer, len(entity) + 1)
-        for entity_item in entity:
+        for nth, entity_item in enumerate(entity):
             _write_entity_data(writer, entity_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
         values = message.values
         write_uvarint(writer, len(values) + 1)
-        for values_item in values:
+        for nth, values_item in enumerate(values):
             _write_value_data(writer, values_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         entity = message.entity
         write_i32_be(writer, len(entity))
-        for entity_item in entity:
+        for nth, entity_item in enumerate(entity):
             _write_entity_data(writer, entity_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
         values = message.values
         write_i32_be(writer, len(values))
-        for values_item in values:
+        for nth, values_item in enumerate(values):
             _write_value_data(writer, values_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 1:
         writer.append(0)
 
@@ -259,15 +277,19 @@ def _read_describe_client_quotas_request(data: bytes, position: i64, version: i6
     if version >= 1:
         count, position = read_compact_count(data, position, 4)
         components = []
-        for _ in range(count):
+        for nth in range(count):
             components_item, position = _read_component_data(data, position, version)
             components.append(components_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 5)
         components = []
-        for _ in range(count):
+        for nth in range(count):
             components_item, position = _read_component_data(data, position, version)
             components.append(components_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     strict = data[position] != 0
     position += 1
     if version >= 1:
@@ -279,13 +301,17 @@ def _write_describe_client_quotas_request(writer: BytesWriter, message: Describe
     if version >= 1:
         components = message.components
         write_uvarint(writer, len(components) + 1)
-        for components_item in components:
+        for nth, components_item in enumerate(components):
             _write_component_data(writer, components_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         components = message.components
         write_i32_be(writer, len(components))
-        for components_item in components:
+        for nth, components_item in enumerate(components):
             _write_component_data(writer, components_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     write_bool(writer, message.strict)
     if version >= 1:
         writer.append(0)
@@ -346,9 +372,11 @@ def _read_describe_client_quotas_response(data: bytes, position: i64, version: i
             entries = None
         else:
             entries = []
-            for _ in range(count):
+            for nth in range(count):
                 entries_item, position = _read_entry_data(data, position, version)
                 entries.append(entries_item)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     else:
         error_message, position = read_nullable_string(data, position)
         count, position = read_nullable_count(data, position, 8)
@@ -356,9 +384,11 @@ def _read_describe_client_quotas_response(data: bytes, position: i64, version: i
             entries = None
         else:
             entries = []
-            for _ in range(count):
+            for nth in range(count):
                 entries_item, position = _read_entry_data(data, position, version)
                 entries.append(entries_item)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     if version >= 1:
         position = skip_tags(data, position) if data[position] else position + 1
     return DescribeClientQuotasResponse(throttle_time_ms, error_code, error_message, entries), position
@@ -374,8 +404,10 @@ def _write_describe_client_quotas_response(writer: BytesWriter, message: Describ
             writer.append(0)
         else:
             write_uvarint(writer, len(entries) + 1)
-            for entries_item in entries:
+            for nth, entries_item in enumerate(entries):
                 _write_entry_data(writer, entries_item, version)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     else:
         write_nullable_string(writer, message.error_message)
         entries = message.entries
@@ -383,7 +415,9 @@ def _write_describe_client_quotas_response(writer: BytesWriter, message: Describ
             write_i32_be(writer, -1)
         else:
             write_i32_be(writer, len(entries))
-            for entries_item in entries:
+            for nth, entries_item in enumerate(entries):
                 _write_entry_data(writer, entries_item, version)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     if version >= 1:
         writer.append(0)

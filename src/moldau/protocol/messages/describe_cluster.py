@@ -9,8 +9,10 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -212,9 +214,11 @@ def _read_describe_cluster_response(data: bytes, position: i64, version: i64) ->
     position += 4
     count, position = read_compact_count(data, position, 11)
     brokers = []
-    for _ in range(count):
+    for nth in range(count):
         brokers_item, position = _read_describe_cluster_broker(data, position, version)
         brokers.append(brokers_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     cluster_authorized_operations = read_i32_be(data, position)
     position += 4
     position = skip_tags(data, position) if data[position] else position + 1
@@ -234,7 +238,9 @@ def _write_describe_cluster_response(writer: BytesWriter, message: DescribeClust
     write_i32_be(writer, message.controller_id)
     brokers = message.brokers
     write_uvarint(writer, len(brokers) + 1)
-    for brokers_item in brokers:
+    for nth, brokers_item in enumerate(brokers):
         _write_describe_cluster_broker(writer, brokers_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     write_i32_be(writer, message.cluster_authorized_operations)
     writer.append(0)

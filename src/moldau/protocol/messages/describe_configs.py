@@ -9,8 +9,10 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_count,
@@ -169,15 +171,19 @@ def _read_describe_configs_resource_result(data: bytes, position: i64, version: 
     if version >= 4:
         count, position = read_compact_count(data, position, 4)
         synonyms = []
-        for _ in range(count):
+        for nth in range(count):
             synonyms_item, position = _read_describe_configs_synonym(data, position, version)
             synonyms.append(synonyms_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 5)
         synonyms = []
-        for _ in range(count):
+        for nth in range(count):
             synonyms_item, position = _read_describe_configs_synonym(data, position, version)
             synonyms.append(synonyms_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 3:
         config_type = read_i8(data, position)
         position += 1
@@ -207,13 +213,17 @@ def _write_describe_configs_resource_result(writer: BytesWriter, message: Descri
     if version >= 4:
         synonyms = message.synonyms
         write_uvarint(writer, len(synonyms) + 1)
-        for synonyms_item in synonyms:
+        for nth, synonyms_item in enumerate(synonyms):
             _write_describe_configs_synonym(writer, synonyms_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         synonyms = message.synonyms
         write_i32_be(writer, len(synonyms))
-        for synonyms_item in synonyms:
+        for nth, synonyms_item in enumerate(synonyms):
             _write_describe_configs_synonym(writer, synonyms_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 3:
         write_i8(writer, message.config_type)
     if version >= 4:
@@ -252,16 +262,20 @@ def _read_describe_configs_result(data: bytes, position: i64, version: i64) -> t
         resource_name, position = read_compact_string(data, position)
         count, position = read_compact_count(data, position, 9)
         configs = []
-        for _ in range(count):
+        for nth in range(count):
             configs_item, position = _read_describe_configs_resource_result(data, position, version)
             configs.append(configs_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         resource_name, position = read_string(data, position)
         count, position = read_count(data, position, 11)
         configs = []
-        for _ in range(count):
+        for nth in range(count):
             configs_item, position = _read_describe_configs_resource_result(data, position, version)
             configs.append(configs_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 4:
         position = skip_tags(data, position) if data[position] else position + 1
     return DescribeConfigsResult(error_code, error_message, resource_type, resource_name, configs), position
@@ -278,14 +292,18 @@ def _write_describe_configs_result(writer: BytesWriter, message: DescribeConfigs
         write_compact_string(writer, message.resource_name)
         configs = message.configs
         write_uvarint(writer, len(configs) + 1)
-        for configs_item in configs:
+        for nth, configs_item in enumerate(configs):
             _write_describe_configs_resource_result(writer, configs_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_string(writer, message.resource_name)
         configs = message.configs
         write_i32_be(writer, len(configs))
-        for configs_item in configs:
+        for nth, configs_item in enumerate(configs):
             _write_describe_configs_resource_result(writer, configs_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 4:
         writer.append(0)
 
@@ -337,15 +355,19 @@ def _read_describe_configs_request(data: bytes, position: i64, version: i64) -> 
     if version >= 4:
         count, position = read_compact_count(data, position, 4)
         resources = []
-        for _ in range(count):
+        for nth in range(count):
             resources_item, position = _read_describe_configs_resource(data, position, version)
             resources.append(resources_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 7)
         resources = []
-        for _ in range(count):
+        for nth in range(count):
             resources_item, position = _read_describe_configs_resource(data, position, version)
             resources.append(resources_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     include_synonyms = data[position] != 0
     position += 1
     if version >= 3:
@@ -362,13 +384,17 @@ def _write_describe_configs_request(writer: BytesWriter, message: DescribeConfig
     if version >= 4:
         resources = message.resources
         write_uvarint(writer, len(resources) + 1)
-        for resources_item in resources:
+        for nth, resources_item in enumerate(resources):
             _write_describe_configs_resource(writer, resources_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         resources = message.resources
         write_i32_be(writer, len(resources))
-        for resources_item in resources:
+        for nth, resources_item in enumerate(resources):
             _write_describe_configs_resource(writer, resources_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     write_bool(writer, message.include_synonyms)
     if version >= 3:
         write_bool(writer, message.include_documentation)
@@ -426,15 +452,19 @@ def _read_describe_configs_response(data: bytes, position: i64, version: i64) ->
     if version >= 4:
         count, position = read_compact_count(data, position, 7)
         results = []
-        for _ in range(count):
+        for nth in range(count):
             results_item, position = _read_describe_configs_result(data, position, version)
             results.append(results_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 11)
         results = []
-        for _ in range(count):
+        for nth in range(count):
             results_item, position = _read_describe_configs_result(data, position, version)
             results.append(results_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 4:
         position = skip_tags(data, position) if data[position] else position + 1
     return DescribeConfigsResponse(throttle_time_ms, results), position
@@ -445,12 +475,16 @@ def _write_describe_configs_response(writer: BytesWriter, message: DescribeConfi
     if version >= 4:
         results = message.results
         write_uvarint(writer, len(results) + 1)
-        for results_item in results:
+        for nth, results_item in enumerate(results):
             _write_describe_configs_result(writer, results_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         results = message.results
         write_i32_be(writer, len(results))
-        for results_item in results:
+        for nth, results_item in enumerate(results):
             _write_describe_configs_result(writer, results_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 4:
         writer.append(0)

@@ -17,8 +17,10 @@ from librt.strings import (
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_bytes,
     read_compact_bytes,
@@ -156,17 +158,21 @@ def _read_described_delegation_token(data: bytes, position: i64, version: i64) -
         hmac, position = read_compact_bytes(data, position)
         count, position = read_compact_count(data, position, 3)
         renewers = []
-        for _ in range(count):
+        for nth in range(count):
             renewers_item, position = _read_described_delegation_token_renewer(data, position, version)
             renewers.append(renewers_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         token_id, position = read_string(data, position)
         hmac, position = read_bytes(data, position)
         count, position = read_count(data, position, 4)
         renewers = []
-        for _ in range(count):
+        for nth in range(count):
             renewers_item, position = _read_described_delegation_token_renewer(data, position, version)
             renewers.append(renewers_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         position = skip_tags(data, position) if data[position] else position + 1
     return DescribedDelegationToken(principal_type, principal_name, token_requester_principal_type, token_requester_principal_name, issue_timestamp, expiry_timestamp, max_timestamp, token_id, hmac, renewers), position
@@ -195,15 +201,19 @@ def _write_described_delegation_token(writer: BytesWriter, message: DescribedDel
         write_compact_bytes(writer, message.hmac)
         renewers = message.renewers
         write_uvarint(writer, len(renewers) + 1)
-        for renewers_item in renewers:
+        for nth, renewers_item in enumerate(renewers):
             _write_described_delegation_token_renewer(writer, renewers_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_string(writer, message.token_id)
         write_bytes(writer, message.hmac)
         renewers = message.renewers
         write_i32_be(writer, len(renewers))
-        for renewers_item in renewers:
+        for nth, renewers_item in enumerate(renewers):
             _write_described_delegation_token_renewer(writer, renewers_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         writer.append(0)
 
@@ -255,18 +265,22 @@ def _read_describe_delegation_token_request(data: bytes, position: i64, version:
             owners = None
         else:
             owners = []
-            for _ in range(count):
+            for nth in range(count):
                 owners_item, position = _read_describe_delegation_token_owner(data, position, version)
                 owners.append(owners_item)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     else:
         count, position = read_nullable_count(data, position, 4)
         if count < 0:
             owners = None
         else:
             owners = []
-            for _ in range(count):
+            for nth in range(count):
                 owners_item, position = _read_describe_delegation_token_owner(data, position, version)
                 owners.append(owners_item)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     if version >= 2:
         position = skip_tags(data, position) if data[position] else position + 1
     return DescribeDelegationTokenRequest(owners), position
@@ -279,16 +293,20 @@ def _write_describe_delegation_token_request(writer: BytesWriter, message: Descr
             writer.append(0)
         else:
             write_uvarint(writer, len(owners) + 1)
-            for owners_item in owners:
+            for nth, owners_item in enumerate(owners):
                 _write_describe_delegation_token_owner(writer, owners_item, version)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     else:
         owners = message.owners
         if owners is None:
             write_i32_be(writer, -1)
         else:
             write_i32_be(writer, len(owners))
-            for owners_item in owners:
+            for nth, owners_item in enumerate(owners):
                 _write_describe_delegation_token_owner(writer, owners_item, version)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     if version >= 2:
         writer.append(0)
 
@@ -341,15 +359,19 @@ def _read_describe_delegation_token_response(data: bytes, position: i64, version
     if version >= 2:
         count, position = read_compact_count(data, position, 30)
         tokens = []
-        for _ in range(count):
+        for nth in range(count):
             tokens_item, position = _read_described_delegation_token(data, position, version)
             tokens.append(tokens_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 38)
         tokens = []
-        for _ in range(count):
+        for nth in range(count):
             tokens_item, position = _read_described_delegation_token(data, position, version)
             tokens.append(tokens_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     throttle_time_ms = read_i32_be(data, position)
     position += 4
     if version >= 2:
@@ -362,13 +384,17 @@ def _write_describe_delegation_token_response(writer: BytesWriter, message: Desc
     if version >= 2:
         tokens = message.tokens
         write_uvarint(writer, len(tokens) + 1)
-        for tokens_item in tokens:
+        for nth, tokens_item in enumerate(tokens):
             _write_described_delegation_token(writer, tokens_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         tokens = message.tokens
         write_i32_be(writer, len(tokens))
-        for tokens_item in tokens:
+        for nth, tokens_item in enumerate(tokens):
             _write_described_delegation_token(writer, tokens_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     write_i32_be(writer, message.throttle_time_ms)
     if version >= 2:
         writer.append(0)

@@ -9,8 +9,10 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_bytes,
     read_compact_bytes,
@@ -145,9 +147,11 @@ def _read_described_group(data: bytes, position: i64, version: i64) -> tuple[Des
         protocol_data, position = read_compact_string(data, position)
         count, position = read_compact_count(data, position, 7)
         members = []
-        for _ in range(count):
+        for nth in range(count):
             members_item, position = _read_described_group_member(data, position, version)
             members.append(members_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         group_id, position = read_string(data, position)
         group_state, position = read_string(data, position)
@@ -155,9 +159,11 @@ def _read_described_group(data: bytes, position: i64, version: i64) -> tuple[Des
         protocol_data, position = read_string(data, position)
         count, position = read_count(data, position, 14)
         members = []
-        for _ in range(count):
+        for nth in range(count):
             members_item, position = _read_described_group_member(data, position, version)
             members.append(members_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 3:
         authorized_operations = read_i32_be(data, position)
         position += 4
@@ -182,8 +188,10 @@ def _write_described_group(writer: BytesWriter, message: DescribedGroup, version
         write_compact_string(writer, message.protocol_data)
         members = message.members
         write_uvarint(writer, len(members) + 1)
-        for members_item in members:
+        for nth, members_item in enumerate(members):
             _write_described_group_member(writer, members_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_string(writer, message.group_id)
         write_string(writer, message.group_state)
@@ -191,8 +199,10 @@ def _write_described_group(writer: BytesWriter, message: DescribedGroup, version
         write_string(writer, message.protocol_data)
         members = message.members
         write_i32_be(writer, len(members))
-        for members_item in members:
+        for nth, members_item in enumerate(members):
             _write_described_group_member(writer, members_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 3:
         write_i32_be(writer, message.authorized_operations)
     else:
@@ -330,15 +340,19 @@ def _read_describe_groups_response(data: bytes, position: i64, version: i64) -> 
     if version >= 5:
         count, position = read_compact_count(data, position, 12)
         groups = []
-        for _ in range(count):
+        for nth in range(count):
             groups_item, position = _read_described_group(data, position, version)
             groups.append(groups_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 14)
         groups = []
-        for _ in range(count):
+        for nth in range(count):
             groups_item, position = _read_described_group(data, position, version)
             groups.append(groups_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 5:
         position = skip_tags(data, position) if data[position] else position + 1
     return DescribeGroupsResponse(throttle_time_ms, groups), position
@@ -350,12 +364,16 @@ def _write_describe_groups_response(writer: BytesWriter, message: DescribeGroups
     if version >= 5:
         groups = message.groups
         write_uvarint(writer, len(groups) + 1)
-        for groups_item in groups:
+        for nth, groups_item in enumerate(groups):
             _write_described_group(writer, groups_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         groups = message.groups
         write_i32_be(writer, len(groups))
-        for groups_item in groups:
+        for nth, groups_item in enumerate(groups):
             _write_described_group(writer, groups_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 5:
         writer.append(0)

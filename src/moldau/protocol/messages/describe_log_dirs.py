@@ -17,8 +17,10 @@ from librt.strings import (
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_count,
@@ -129,16 +131,20 @@ def _read_describe_log_dirs_topic(data: bytes, position: i64, version: i64) -> t
         name, position = read_compact_string(data, position)
         count, position = read_compact_count(data, position, 22)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_describe_log_dirs_partition(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         name, position = read_string(data, position)
         count, position = read_count(data, position, 21)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_describe_log_dirs_partition(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         position = skip_tags(data, position) if data[position] else position + 1
     return DescribeLogDirsTopic(name, partitions), position
@@ -149,14 +155,18 @@ def _write_describe_log_dirs_topic(writer: BytesWriter, message: DescribeLogDirs
         write_compact_string(writer, message.name)
         partitions = message.partitions
         write_uvarint(writer, len(partitions) + 1)
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_describe_log_dirs_partition(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_string(writer, message.name)
         partitions = message.partitions
         write_i32_be(writer, len(partitions))
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_describe_log_dirs_partition(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         writer.append(0)
 
@@ -186,16 +196,20 @@ def _read_describe_log_dirs_result(data: bytes, position: i64, version: i64) -> 
         log_dir, position = read_compact_string(data, position)
         count, position = read_compact_count(data, position, 3)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_describe_log_dirs_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         log_dir, position = read_string(data, position)
         count, position = read_count(data, position, 6)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_describe_log_dirs_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 4:
         total_bytes = read_i64_be(data, position)
         usable_bytes = read_i64_be(data, position + 8)
@@ -219,14 +233,18 @@ def _write_describe_log_dirs_result(writer: BytesWriter, message: DescribeLogDir
         write_compact_string(writer, message.log_dir)
         topics = message.topics
         write_uvarint(writer, len(topics) + 1)
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_describe_log_dirs_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_string(writer, message.log_dir)
         topics = message.topics
         write_i32_be(writer, len(topics))
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_describe_log_dirs_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 4:
         write_i64_be(writer, message.total_bytes)
         write_i64_be(writer, message.usable_bytes)
@@ -283,18 +301,22 @@ def _read_describe_log_dirs_request(data: bytes, position: i64, version: i64) ->
             topics = None
         else:
             topics = []
-            for _ in range(count):
+            for nth in range(count):
                 topics_item, position = _read_describable_log_dir_topic(data, position, version)
                 topics.append(topics_item)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     else:
         count, position = read_nullable_count(data, position, 6)
         if count < 0:
             topics = None
         else:
             topics = []
-            for _ in range(count):
+            for nth in range(count):
                 topics_item, position = _read_describable_log_dir_topic(data, position, version)
                 topics.append(topics_item)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     if version >= 2:
         position = skip_tags(data, position) if data[position] else position + 1
     return DescribeLogDirsRequest(topics), position
@@ -307,16 +329,20 @@ def _write_describe_log_dirs_request(writer: BytesWriter, message: DescribeLogDi
             writer.append(0)
         else:
             write_uvarint(writer, len(topics) + 1)
-            for topics_item in topics:
+            for nth, topics_item in enumerate(topics):
                 _write_describable_log_dir_topic(writer, topics_item, version)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     else:
         topics = message.topics
         if topics is None:
             write_i32_be(writer, -1)
         else:
             write_i32_be(writer, len(topics))
-            for topics_item in topics:
+            for nth, topics_item in enumerate(topics):
                 _write_describable_log_dir_topic(writer, topics_item, version)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     if version >= 2:
         writer.append(0)
 
@@ -375,15 +401,19 @@ def _read_describe_log_dirs_response(data: bytes, position: i64, version: i64) -
     if version >= 2:
         count, position = read_compact_count(data, position, 5)
         results = []
-        for _ in range(count):
+        for nth in range(count):
             results_item, position = _read_describe_log_dirs_result(data, position, version)
             results.append(results_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 8)
         results = []
-        for _ in range(count):
+        for nth in range(count):
             results_item, position = _read_describe_log_dirs_result(data, position, version)
             results.append(results_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         position = skip_tags(data, position) if data[position] else position + 1
     return DescribeLogDirsResponse(throttle_time_ms, error_code, results), position
@@ -396,12 +426,16 @@ def _write_describe_log_dirs_response(writer: BytesWriter, message: DescribeLogD
     if version >= 2:
         results = message.results
         write_uvarint(writer, len(results) + 1)
-        for results_item in results:
+        for nth, results_item in enumerate(results):
             _write_describe_log_dirs_result(writer, results_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         results = message.results
         write_i32_be(writer, len(results))
-        for results_item in results:
+        for nth, results_item in enumerate(results):
             _write_describe_log_dirs_result(writer, results_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         writer.append(0)

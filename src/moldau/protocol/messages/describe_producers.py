@@ -17,8 +17,10 @@ from librt.strings import (
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -118,9 +120,11 @@ def _read_partition_response(data: bytes, position: i64, version: i64) -> tuple[
     error_message, position = read_compact_nullable_string(data, position)
     count, position = read_compact_count(data, position, 37)
     active_producers = []
-    for _ in range(count):
+    for nth in range(count):
         active_producers_item, position = _read_producer_state(data, position, version)
         active_producers.append(active_producers_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return PartitionResponse(partition_index, error_code, error_message, active_producers), position
 
@@ -131,8 +135,10 @@ def _write_partition_response(writer: BytesWriter, message: PartitionResponse, v
     write_compact_nullable_string(writer, message.error_message)
     active_producers = message.active_producers
     write_uvarint(writer, len(active_producers) + 1)
-    for active_producers_item in active_producers:
+    for nth, active_producers_item in enumerate(active_producers):
         _write_producer_state(writer, active_producers_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -150,9 +156,11 @@ def _read_topic_response(data: bytes, position: i64, version: i64) -> tuple[Topi
     name, position = read_compact_string(data, position)
     count, position = read_compact_count(data, position, 9)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_partition_response(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return TopicResponse(name, partitions), position
 
@@ -161,8 +169,10 @@ def _write_topic_response(writer: BytesWriter, message: TopicResponse, version: 
     write_compact_string(writer, message.name)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_partition_response(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -209,9 +219,11 @@ def _read_describe_producers_request(data: bytes, position: i64, version: i64) -
     topics: list[TopicRequest]
     count, position = read_compact_count(data, position, 3)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_topic_request(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return DescribeProducersRequest(topics), position
 
@@ -219,8 +231,10 @@ def _read_describe_producers_request(data: bytes, position: i64, version: i64) -
 def _write_describe_producers_request(writer: BytesWriter, message: DescribeProducersRequest, version: i64) -> None:
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_topic_request(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -270,9 +284,11 @@ def _read_describe_producers_response(data: bytes, position: i64, version: i64) 
     position += 4
     count, position = read_compact_count(data, position, 3)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_topic_response(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return DescribeProducersResponse(throttle_time_ms, topics), position
 
@@ -281,6 +297,8 @@ def _write_describe_producers_response(writer: BytesWriter, message: DescribePro
     write_i32_be(writer, message.throttle_time_ms)
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_topic_response(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)

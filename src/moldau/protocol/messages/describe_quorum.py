@@ -18,8 +18,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -74,9 +76,11 @@ def _read_topic_data(data: bytes, position: i64, version: i64) -> tuple[TopicDat
     topic_name, position = read_compact_string(data, position)
     count, position = read_compact_count(data, position, 5)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_partition_data(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return TopicData(topic_name, partitions), position
 
@@ -85,8 +89,10 @@ def _write_topic_data(writer: BytesWriter, message: TopicData, version: i64) -> 
     write_compact_string(writer, message.topic_name)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_partition_data(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -172,14 +178,18 @@ def _read_partition_data_response(data: bytes, position: i64, version: i64) -> t
     position += 16
     count, position = read_compact_count(data, position, 13)
     current_voters = []
-    for _ in range(count):
+    for nth in range(count):
         current_voters_item, position = _read_replica_state(data, position, version)
         current_voters.append(current_voters_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 13)
     observers = []
-    for _ in range(count):
+    for nth in range(count):
         observers_item, position = _read_replica_state(data, position, version)
         observers.append(observers_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return PartitionDataResponse(partition_index, error_code, error_message, leader_id, leader_epoch, high_watermark, current_voters, observers), position
 
@@ -194,12 +204,16 @@ def _write_partition_data_response(writer: BytesWriter, message: PartitionDataRe
     write_i64_be(writer, message.high_watermark)
     current_voters = message.current_voters
     write_uvarint(writer, len(current_voters) + 1)
-    for current_voters_item in current_voters:
+    for nth, current_voters_item in enumerate(current_voters):
         _write_replica_state(writer, current_voters_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     observers = message.observers
     write_uvarint(writer, len(observers) + 1)
-    for observers_item in observers:
+    for nth, observers_item in enumerate(observers):
         _write_replica_state(writer, observers_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -217,9 +231,11 @@ def _read_topic_data_response(data: bytes, position: i64, version: i64) -> tuple
     topic_name, position = read_compact_string(data, position)
     count, position = read_compact_count(data, position, 25)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_partition_data_response(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return TopicDataResponse(topic_name, partitions), position
 
@@ -228,8 +244,10 @@ def _write_topic_data_response(writer: BytesWriter, message: TopicDataResponse, 
     write_compact_string(writer, message.topic_name)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_partition_data_response(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -274,9 +292,11 @@ def _read_node(data: bytes, position: i64, version: i64) -> tuple[Node, i64]:
     position += 4
     count, position = read_compact_count(data, position, 5)
     listeners = []
-    for _ in range(count):
+    for nth in range(count):
         listeners_item, position = _read_listener(data, position, version)
         listeners.append(listeners_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return Node(node_id, listeners), position
 
@@ -285,8 +305,10 @@ def _write_node(writer: BytesWriter, message: Node, version: i64) -> None:
     write_i32_be(writer, message.node_id)
     listeners = message.listeners
     write_uvarint(writer, len(listeners) + 1)
-    for listeners_item in listeners:
+    for nth, listeners_item in enumerate(listeners):
         _write_listener(writer, listeners_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -333,9 +355,11 @@ def _read_describe_quorum_request(data: bytes, position: i64, version: i64) -> t
     topics: list[TopicData]
     count, position = read_compact_count(data, position, 3)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_topic_data(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return DescribeQuorumRequest(topics), position
 
@@ -343,8 +367,10 @@ def _read_describe_quorum_request(data: bytes, position: i64, version: i64) -> t
 def _write_describe_quorum_request(writer: BytesWriter, message: DescribeQuorumRequest, version: i64) -> None:
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_topic_data(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -402,15 +428,19 @@ def _read_describe_quorum_response(data: bytes, position: i64, version: i64) -> 
         error_message = ""
     count, position = read_compact_count(data, position, 3)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_topic_data_response(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     if version >= 2:
         count, position = read_compact_count(data, position, 6)
         nodes = []
-        for _ in range(count):
+        for nth in range(count):
             nodes_item, position = _read_node(data, position, version)
             nodes.append(nodes_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         nodes = []
     position = skip_tags(data, position) if data[position] else position + 1
@@ -423,13 +453,17 @@ def _write_describe_quorum_response(writer: BytesWriter, message: DescribeQuorum
         write_compact_nullable_string(writer, message.error_message)
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_topic_data_response(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     if version >= 2:
         nodes = message.nodes
         write_uvarint(writer, len(nodes) + 1)
-        for nodes_item in nodes:
+        for nth, nodes_item in enumerate(nodes):
             _write_node(writer, nodes_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         if message.nodes:
             raise unsupported_field("DescribeQuorumResponse", "nodes", version)

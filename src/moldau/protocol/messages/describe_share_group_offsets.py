@@ -18,8 +18,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_count,
@@ -84,9 +86,11 @@ def _read_describe_share_group_offsets_request_group(data: bytes, position: i64,
         topics = None
     else:
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_describe_share_group_offsets_request_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return DescribeShareGroupOffsetsRequestGroup(group_id, topics), position
 
@@ -98,8 +102,10 @@ def _write_describe_share_group_offsets_request_group(writer: BytesWriter, messa
         writer.append(0)
     else:
         write_uvarint(writer, len(topics) + 1)
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_describe_share_group_offsets_request_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     writer.append(0)
 
 
@@ -163,9 +169,11 @@ def _read_describe_share_group_offsets_response_topic(data: bytes, position: i64
     position += 16
     count, position = read_compact_count(data, position, 20)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_describe_share_group_offsets_response_partition(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return DescribeShareGroupOffsetsResponseTopic(topic_name, topic_id, partitions), position
 
@@ -175,8 +183,10 @@ def _write_describe_share_group_offsets_response_topic(writer: BytesWriter, mess
     write_uuid(writer, message.topic_id)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_describe_share_group_offsets_response_partition(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -197,9 +207,11 @@ def _read_describe_share_group_offsets_response_group(data: bytes, position: i64
     group_id, position = read_compact_string(data, position)
     count, position = read_compact_count(data, position, 19)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_describe_share_group_offsets_response_topic(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     error_code = read_i16_be(data, position)
     position += 2
     error_message, position = read_compact_nullable_string(data, position)
@@ -211,8 +223,10 @@ def _write_describe_share_group_offsets_response_group(writer: BytesWriter, mess
     write_compact_string(writer, message.group_id)
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_describe_share_group_offsets_response_topic(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     write_i16_be(writer, message.error_code)
     write_compact_nullable_string(writer, message.error_message)
     writer.append(0)
@@ -261,9 +275,11 @@ def _read_describe_share_group_offsets_request(data: bytes, position: i64, versi
     groups: list[DescribeShareGroupOffsetsRequestGroup]
     count, position = read_compact_count(data, position, 3)
     groups = []
-    for _ in range(count):
+    for nth in range(count):
         groups_item, position = _read_describe_share_group_offsets_request_group(data, position, version)
         groups.append(groups_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return DescribeShareGroupOffsetsRequest(groups), position
 
@@ -271,8 +287,10 @@ def _read_describe_share_group_offsets_request(data: bytes, position: i64, versi
 def _write_describe_share_group_offsets_request(writer: BytesWriter, message: DescribeShareGroupOffsetsRequest, version: i64) -> None:
     groups = message.groups
     write_uvarint(writer, len(groups) + 1)
-    for groups_item in groups:
+    for nth, groups_item in enumerate(groups):
         _write_describe_share_group_offsets_request_group(writer, groups_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -322,9 +340,11 @@ def _read_describe_share_group_offsets_response(data: bytes, position: i64, vers
     position += 4
     count, position = read_compact_count(data, position, 6)
     groups = []
-    for _ in range(count):
+    for nth in range(count):
         groups_item, position = _read_describe_share_group_offsets_response_group(data, position, version)
         groups.append(groups_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return DescribeShareGroupOffsetsResponse(throttle_time_ms, groups), position
 
@@ -333,6 +353,8 @@ def _write_describe_share_group_offsets_response(writer: BytesWriter, message: D
     write_i32_be(writer, message.throttle_time_ms)
     groups = message.groups
     write_uvarint(writer, len(groups) + 1)
-    for groups_item in groups:
+    for nth, groups_item in enumerate(groups):
         _write_describe_share_group_offsets_response_group(writer, groups_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)

@@ -10,8 +10,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_count,
@@ -182,9 +184,11 @@ def _read_describe_topic_partitions_response_topic(data: bytes, position: i64, v
     position += 17
     count, position = read_compact_count(data, position, 20)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_describe_topic_partitions_response_partition(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     topic_authorized_operations = read_i32_be(data, position)
     position += 4
     position = skip_tags(data, position) if data[position] else position + 1
@@ -198,8 +202,10 @@ def _write_describe_topic_partitions_response_topic(writer: BytesWriter, message
     write_bool(writer, message.is_internal)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_describe_topic_partitions_response_partition(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     write_i32_be(writer, message.topic_authorized_operations)
     writer.append(0)
 
@@ -250,9 +256,11 @@ def _read_describe_topic_partitions_request(data: bytes, position: i64, version:
     cursor: Cursor | None
     count, position = read_compact_count(data, position, 2)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_topic_request(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     response_partition_limit = read_i32_be(data, position)
     position += 4
     if read_i8(data, position) < 0:
@@ -268,8 +276,10 @@ def _read_describe_topic_partitions_request(data: bytes, position: i64, version:
 def _write_describe_topic_partitions_request(writer: BytesWriter, message: DescribeTopicPartitionsRequest, version: i64) -> None:
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_topic_request(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     write_i32_be(writer, message.response_partition_limit)
     cursor = message.cursor
     if cursor is None:
@@ -328,9 +338,11 @@ def _read_describe_topic_partitions_response(data: bytes, position: i64, version
     position += 4
     count, position = read_compact_count(data, position, 26)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_describe_topic_partitions_response_topic(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     if read_i8(data, position) < 0:
         next_cursor = None
         position += 1
@@ -345,8 +357,10 @@ def _write_describe_topic_partitions_response(writer: BytesWriter, message: Desc
     write_i32_be(writer, message.throttle_time_ms)
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_describe_topic_partitions_response_topic(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     next_cursor = message.next_cursor
     if next_cursor is None:
         write_i8(writer, -1)

@@ -17,8 +17,10 @@ from librt.strings import (
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_string,
@@ -91,9 +93,11 @@ def _read_transaction_state(data: bytes, position: i64, version: i64) -> tuple[T
     position += 22
     count, position = read_compact_count(data, position, 3)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_topic_data(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return TransactionState(error_code, transactional_id, transaction_state, transaction_timeout_ms, transaction_start_time_ms, producer_id, producer_epoch, topics), position
 
@@ -108,8 +112,10 @@ def _write_transaction_state(writer: BytesWriter, message: TransactionState, ver
     write_i16_be(writer, message.producer_epoch)
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_topic_data(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -213,9 +219,11 @@ def _read_describe_transactions_response(data: bytes, position: i64, version: i6
     position += 4
     count, position = read_compact_count(data, position, 28)
     transaction_states = []
-    for _ in range(count):
+    for nth in range(count):
         transaction_states_item, position = _read_transaction_state(data, position, version)
         transaction_states.append(transaction_states_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return DescribeTransactionsResponse(throttle_time_ms, transaction_states), position
 
@@ -224,6 +232,8 @@ def _write_describe_transactions_response(writer: BytesWriter, message: Describe
     write_i32_be(writer, message.throttle_time_ms)
     transaction_states = message.transaction_states
     write_uvarint(writer, len(transaction_states) + 1)
-    for transaction_states_item in transaction_states:
+    for nth, transaction_states_item in enumerate(transaction_states):
         _write_transaction_state(writer, transaction_states_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)

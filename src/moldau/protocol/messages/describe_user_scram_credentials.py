@@ -9,8 +9,10 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_count,
@@ -91,9 +93,11 @@ def _read_describe_user_scram_credentials_result(data: bytes, position: i64, ver
     error_message, position = read_compact_nullable_string(data, position)
     count, position = read_compact_count(data, position, 6)
     credential_infos = []
-    for _ in range(count):
+    for nth in range(count):
         credential_infos_item, position = _read_credential_info(data, position, version)
         credential_infos.append(credential_infos_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return DescribeUserScramCredentialsResult(user, error_code, error_message, credential_infos), position
 
@@ -104,8 +108,10 @@ def _write_describe_user_scram_credentials_result(writer: BytesWriter, message: 
     write_compact_nullable_string(writer, message.error_message)
     credential_infos = message.credential_infos
     write_uvarint(writer, len(credential_infos) + 1)
-    for credential_infos_item in credential_infos:
+    for nth, credential_infos_item in enumerate(credential_infos):
         _write_credential_info(writer, credential_infos_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -155,9 +161,11 @@ def _read_describe_user_scram_credentials_request(data: bytes, position: i64, ve
         users = None
     else:
         users = []
-        for _ in range(count):
+        for nth in range(count):
             users_item, position = _read_user_name(data, position, version)
             users.append(users_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return DescribeUserScramCredentialsRequest(users), position
 
@@ -168,8 +176,10 @@ def _write_describe_user_scram_credentials_request(writer: BytesWriter, message:
         writer.append(0)
     else:
         write_uvarint(writer, len(users) + 1)
-        for users_item in users:
+        for nth, users_item in enumerate(users):
             _write_user_name(writer, users_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     writer.append(0)
 
 
@@ -224,9 +234,11 @@ def _read_describe_user_scram_credentials_response(data: bytes, position: i64, v
     error_message, position = read_compact_nullable_string(data, position)
     count, position = read_compact_count(data, position, 6)
     results = []
-    for _ in range(count):
+    for nth in range(count):
         results_item, position = _read_describe_user_scram_credentials_result(data, position, version)
         results.append(results_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return DescribeUserScramCredentialsResponse(throttle_time_ms, error_code, error_message, results), position
 
@@ -237,6 +249,8 @@ def _write_describe_user_scram_credentials_response(writer: BytesWriter, message
     write_compact_nullable_string(writer, message.error_message)
     results = message.results
     write_uvarint(writer, len(results) + 1)
-    for results_item in results:
+    for nth, results_item in enumerate(results):
         _write_describe_user_scram_credentials_result(writer, results_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)

@@ -9,8 +9,10 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_count,
@@ -131,16 +133,20 @@ def _read_replica_election_result(data: bytes, position: i64, version: i64) -> t
         topic, position = read_compact_string(data, position)
         count, position = read_compact_count(data, position, 8)
         partition_result = []
-        for _ in range(count):
+        for nth in range(count):
             partition_result_item, position = _read_partition_result(data, position, version)
             partition_result.append(partition_result_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         topic, position = read_string(data, position)
         count, position = read_count(data, position, 8)
         partition_result = []
-        for _ in range(count):
+        for nth in range(count):
             partition_result_item, position = _read_partition_result(data, position, version)
             partition_result.append(partition_result_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         position = skip_tags(data, position) if data[position] else position + 1
     return ReplicaElectionResult(topic, partition_result), position
@@ -151,14 +157,18 @@ def _write_replica_election_result(writer: BytesWriter, message: ReplicaElection
         write_compact_string(writer, message.topic)
         partition_result = message.partition_result
         write_uvarint(writer, len(partition_result) + 1)
-        for partition_result_item in partition_result:
+        for nth, partition_result_item in enumerate(partition_result):
             _write_partition_result(writer, partition_result_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_string(writer, message.topic)
         partition_result = message.partition_result
         write_i32_be(writer, len(partition_result))
-        for partition_result_item in partition_result:
+        for nth, partition_result_item in enumerate(partition_result):
             _write_partition_result(writer, partition_result_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         writer.append(0)
 
@@ -218,18 +228,22 @@ def _read_elect_leaders_request(data: bytes, position: i64, version: i64) -> tup
             topic_partitions = None
         else:
             topic_partitions = []
-            for _ in range(count):
+            for nth in range(count):
                 topic_partitions_item, position = _read_topic_partitions(data, position, version)
                 topic_partitions.append(topic_partitions_item)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     else:
         count, position = read_nullable_count(data, position, 6)
         if count < 0:
             topic_partitions = None
         else:
             topic_partitions = []
-            for _ in range(count):
+            for nth in range(count):
                 topic_partitions_item, position = _read_topic_partitions(data, position, version)
                 topic_partitions.append(topic_partitions_item)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     timeout_ms = read_i32_be(data, position)
     position += 4
     if version >= 2:
@@ -249,16 +263,20 @@ def _write_elect_leaders_request(writer: BytesWriter, message: ElectLeadersReque
             writer.append(0)
         else:
             write_uvarint(writer, len(topic_partitions) + 1)
-            for topic_partitions_item in topic_partitions:
+            for nth, topic_partitions_item in enumerate(topic_partitions):
                 _write_topic_partitions(writer, topic_partitions_item, version)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     else:
         topic_partitions = message.topic_partitions
         if topic_partitions is None:
             write_i32_be(writer, -1)
         else:
             write_i32_be(writer, len(topic_partitions))
-            for topic_partitions_item in topic_partitions:
+            for nth, topic_partitions_item in enumerate(topic_partitions):
                 _write_topic_partitions(writer, topic_partitions_item, version)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     write_i32_be(writer, message.timeout_ms)
     if version >= 2:
         writer.append(0)
@@ -318,15 +336,19 @@ def _read_elect_leaders_response(data: bytes, position: i64, version: i64) -> tu
     if version >= 2:
         count, position = read_compact_count(data, position, 3)
         replica_election_results = []
-        for _ in range(count):
+        for nth in range(count):
             replica_election_results_item, position = _read_replica_election_result(data, position, version)
             replica_election_results.append(replica_election_results_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 6)
         replica_election_results = []
-        for _ in range(count):
+        for nth in range(count):
             replica_election_results_item, position = _read_replica_election_result(data, position, version)
             replica_election_results.append(replica_election_results_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         position = skip_tags(data, position) if data[position] else position + 1
     return ElectLeadersResponse(throttle_time_ms, error_code, replica_election_results), position
@@ -342,12 +364,16 @@ def _write_elect_leaders_response(writer: BytesWriter, message: ElectLeadersResp
     if version >= 2:
         replica_election_results = message.replica_election_results
         write_uvarint(writer, len(replica_election_results) + 1)
-        for replica_election_results_item in replica_election_results:
+        for nth, replica_election_results_item in enumerate(replica_election_results):
             _write_replica_election_result(writer, replica_election_results_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         replica_election_results = message.replica_election_results
         write_i32_be(writer, len(replica_election_results))
-        for replica_election_results_item in replica_election_results:
+        for nth, replica_election_results_item in enumerate(replica_election_results):
             _write_replica_election_result(writer, replica_election_results_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         writer.append(0)

@@ -18,8 +18,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_count,
@@ -199,15 +201,19 @@ def _read_fetch_topic(data: bytes, position: i64, version: i64) -> tuple[FetchTo
     if version >= 12:
         count, position = read_compact_count(data, position, 33)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_fetch_partition(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 16)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_fetch_partition(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 12:
         position = skip_tags(data, position) if data[position] else position + 1
     return FetchTopic(topic, topic_id, partitions), position
@@ -225,13 +231,17 @@ def _write_fetch_topic(writer: BytesWriter, message: FetchTopic, version: i64) -
     if version >= 12:
         partitions = message.partitions
         write_uvarint(writer, len(partitions) + 1)
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_fetch_partition(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         partitions = message.partitions
         write_i32_be(writer, len(partitions))
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_fetch_partition(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 12:
         writer.append(0)
 
@@ -430,18 +440,22 @@ def _read_partition_data(data: bytes, position: i64, version: i64) -> tuple[Part
             aborted_transactions = None
         else:
             aborted_transactions = []
-            for _ in range(count):
+            for nth in range(count):
                 aborted_transactions_item, position = _read_aborted_transaction(data, position, version)
                 aborted_transactions.append(aborted_transactions_item)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     else:
         count, position = read_nullable_count(data, position, 16)
         if count < 0:
             aborted_transactions = None
         else:
             aborted_transactions = []
-            for _ in range(count):
+            for nth in range(count):
                 aborted_transactions_item, position = _read_aborted_transaction(data, position, version)
                 aborted_transactions.append(aborted_transactions_item)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     if version >= 11:
         preferred_read_replica = read_i32_be(data, position)
         position += 4
@@ -484,8 +498,10 @@ def _write_partition_data(writer: BytesWriter, parts: list[Part] | None, message
             writer.append(0)
         else:
             write_uvarint(writer, len(aborted_transactions) + 1)
-            for aborted_transactions_item in aborted_transactions:
+            for nth, aborted_transactions_item in enumerate(aborted_transactions):
                 _write_aborted_transaction(writer, aborted_transactions_item, version)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     else:
         if message.diverging_epoch is not None and (message.diverging_epoch.epoch != -1 or message.diverging_epoch.end_offset != -1):
             raise unsupported_field("PartitionData", "diverging_epoch", version)
@@ -498,8 +514,10 @@ def _write_partition_data(writer: BytesWriter, parts: list[Part] | None, message
             write_i32_be(writer, -1)
         else:
             write_i32_be(writer, len(aborted_transactions))
-            for aborted_transactions_item in aborted_transactions:
+            for nth, aborted_transactions_item in enumerate(aborted_transactions):
                 _write_aborted_transaction(writer, aborted_transactions_item, version)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     if version >= 11:
         write_i32_be(writer, message.preferred_read_replica)
     else:
@@ -561,15 +579,19 @@ def _read_fetchable_topic_response(data: bytes, position: i64, version: i64) -> 
     if version >= 12:
         count, position = read_compact_count(data, position, 37)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_partition_data(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 30)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_partition_data(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 12:
         position = skip_tags(data, position) if data[position] else position + 1
     return FetchableTopicResponse(topic, topic_id, partitions), position
@@ -587,13 +609,17 @@ def _write_fetchable_topic_response(writer: BytesWriter, parts: list[Part] | Non
     if version >= 12:
         partitions = message.partitions
         write_uvarint(writer, len(partitions) + 1)
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_partition_data(writer, parts, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         partitions = message.partitions
         write_i32_be(writer, len(partitions))
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_partition_data(writer, parts, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 12:
         writer.append(0)
 
@@ -708,27 +734,35 @@ def _read_fetch_request(data: bytes, position: i64, version: i64) -> tuple[Fetch
     if version >= 12:
         count, position = read_compact_count(data, position, 3)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_fetch_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 6)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_fetch_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 12:
         count, position = read_compact_count(data, position, 3)
         forgotten_topics_data = []
-        for _ in range(count):
+        for nth in range(count):
             forgotten_topics_data_item, position = _read_forgotten_topic(data, position, version)
             forgotten_topics_data.append(forgotten_topics_data_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     elif version >= 7:
         count, position = read_count(data, position, 6)
         forgotten_topics_data = []
-        for _ in range(count):
+        for nth in range(count):
             forgotten_topics_data_item, position = _read_forgotten_topic(data, position, version)
             forgotten_topics_data.append(forgotten_topics_data_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         forgotten_topics_data = []
     if version >= 12:
@@ -773,23 +807,31 @@ def _write_fetch_request(writer: BytesWriter, message: FetchRequest, version: i6
     if version >= 12:
         topics = message.topics
         write_uvarint(writer, len(topics) + 1)
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_fetch_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         topics = message.topics
         write_i32_be(writer, len(topics))
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_fetch_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 12:
         forgotten_topics_data = message.forgotten_topics_data
         write_uvarint(writer, len(forgotten_topics_data) + 1)
-        for forgotten_topics_data_item in forgotten_topics_data:
+        for nth, forgotten_topics_data_item in enumerate(forgotten_topics_data):
             _write_forgotten_topic(writer, forgotten_topics_data_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     elif version >= 7:
         forgotten_topics_data = message.forgotten_topics_data
         write_i32_be(writer, len(forgotten_topics_data))
-        for forgotten_topics_data_item in forgotten_topics_data:
+        for nth, forgotten_topics_data_item in enumerate(forgotten_topics_data):
             _write_forgotten_topic(writer, forgotten_topics_data_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         if message.forgotten_topics_data:
             raise unsupported_field("FetchRequest", "forgotten_topics_data", version)
@@ -877,15 +919,19 @@ def _read_fetch_response(data: bytes, position: i64, version: i64) -> tuple[Fetc
     if version >= 12:
         count, position = read_compact_count(data, position, 3)
         responses = []
-        for _ in range(count):
+        for nth in range(count):
             responses_item, position = _read_fetchable_topic_response(data, position, version)
             responses.append(responses_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 6)
         responses = []
-        for _ in range(count):
+        for nth in range(count):
             responses_item, position = _read_fetchable_topic_response(data, position, version)
             responses.append(responses_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 12:
         if data[position]:
             tags, position = read_uvarint(data, position)
@@ -894,9 +940,11 @@ def _read_fetch_response(data: bytes, position: i64, version: i64) -> tuple[Fetc
                 if tag == 0 and version >= 16:
                     count, position = read_compact_count(data, position, 11)
                     node_endpoints = []
-                    for _ in range(count):
+                    for nth in range(count):
                         node_endpoints_item, position = _read_node_endpoint(data, position, version)
                         node_endpoints.append(node_endpoints_item)
+                        if nth & LONG_RUN == LONG_RUN:
+                            give_way()
                 else:
                     position = end
                 if position != end:
@@ -917,13 +965,17 @@ def _write_fetch_response(writer: BytesWriter, parts: list[Part] | None, message
     if version >= 12:
         responses = message.responses
         write_uvarint(writer, len(responses) + 1)
-        for responses_item in responses:
+        for nth, responses_item in enumerate(responses):
             _write_fetchable_topic_response(writer, parts, responses_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         responses = message.responses
         write_i32_be(writer, len(responses))
-        for responses_item in responses:
+        for nth, responses_item in enumerate(responses):
             _write_fetchable_topic_response(writer, parts, responses_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version < 16:
         if message.node_endpoints:
             raise unsupported_field("FetchResponse", "node_endpoints", version)
@@ -933,8 +985,10 @@ def _write_fetch_response(writer: BytesWriter, parts: list[Part] | None, message
             body = BytesWriter()
             node_endpoints = message.node_endpoints
             write_uvarint(body, len(node_endpoints) + 1)
-            for node_endpoints_item in node_endpoints:
+            for nth, node_endpoints_item in enumerate(node_endpoints):
                 _write_node_endpoint(body, node_endpoints_item, version)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
             write_tag(writer, 0, body)
         else:
             writer.append(0)

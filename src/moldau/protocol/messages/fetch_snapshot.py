@@ -18,8 +18,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -133,9 +135,11 @@ def _read_topic_snapshot(data: bytes, position: i64, version: i64) -> tuple[Topi
     name, position = read_compact_string(data, position)
     count, position = read_compact_count(data, position, 30)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_partition_snapshot(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return TopicSnapshot(name, partitions), position
 
@@ -144,8 +148,10 @@ def _write_topic_snapshot(writer: BytesWriter, message: TopicSnapshot, version: 
     write_compact_string(writer, message.name)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_partition_snapshot(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -241,9 +247,11 @@ def _read_topic_snapshot_response(data: bytes, position: i64, version: i64) -> t
     name, position = read_compact_string(data, position)
     count, position = read_compact_count(data, position, 37)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_partition_snapshot_response(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return TopicSnapshotResponse(name, partitions), position
 
@@ -252,8 +260,10 @@ def _write_topic_snapshot_response(writer: BytesWriter, parts: list[Part] | None
     write_compact_string(writer, message.name)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_partition_snapshot_response(writer, parts, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -334,9 +344,11 @@ def _read_fetch_snapshot_request(data: bytes, position: i64, version: i64) -> tu
     position += 8
     count, position = read_compact_count(data, position, 3)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_topic_snapshot(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     if data[position]:
         tags, position = read_uvarint(data, position)
         for _ in range(tags):
@@ -357,8 +369,10 @@ def _write_fetch_snapshot_request(writer: BytesWriter, message: FetchSnapshotReq
     write_i32_be(writer, message.max_bytes)
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_topic_snapshot(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     if message.cluster_id is not None:
         writer.append(1)
         body = BytesWriter()
@@ -420,9 +434,11 @@ def _read_fetch_snapshot_response(data: bytes, position: i64, version: i64) -> t
     position += 6
     count, position = read_compact_count(data, position, 3)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_topic_snapshot_response(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     if data[position]:
         tags, position = read_uvarint(data, position)
         for _ in range(tags):
@@ -430,9 +446,11 @@ def _read_fetch_snapshot_response(data: bytes, position: i64, version: i64) -> t
             if tag == 0 and version >= 1:
                 count, position = read_compact_count(data, position, 8)
                 node_endpoints = []
-                for _ in range(count):
+                for nth in range(count):
                     node_endpoints_item, position = _read_node_endpoint(data, position, version)
                     node_endpoints.append(node_endpoints_item)
+                    if nth & LONG_RUN == LONG_RUN:
+                        give_way()
             else:
                 position = end
             if position != end:
@@ -447,8 +465,10 @@ def _write_fetch_snapshot_response(writer: BytesWriter, parts: list[Part] | None
     write_i16_be(writer, message.error_code)
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_topic_snapshot_response(writer, parts, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     if version < 1:
         if message.node_endpoints:
             raise unsupported_field("FetchSnapshotResponse", "node_endpoints", version)
@@ -457,8 +477,10 @@ def _write_fetch_snapshot_response(writer: BytesWriter, parts: list[Part] | None
         body = BytesWriter()
         node_endpoints = message.node_endpoints
         write_uvarint(body, len(node_endpoints) + 1)
-        for node_endpoints_item in node_endpoints:
+        for nth, node_endpoints_item in enumerate(node_endpoints):
             _write_node_endpoint(body, node_endpoints_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
         write_tag(writer, 0, body)
     else:
         writer.append(0)

@@ -9,8 +9,10 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -248,9 +250,11 @@ def _read_find_coordinator_response(data: bytes, position: i64, version: i64) ->
         port = 0
         count, position = read_compact_count(data, position, 14)
         coordinators = []
-        for _ in range(count):
+        for nth in range(count):
             coordinators_item, position = _read_coordinator(data, position, version)
             coordinators.append(coordinators_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         port = read_i32_be(data, position)
         coordinators = []
@@ -291,8 +295,10 @@ def _write_find_coordinator_response(writer: BytesWriter, message: FindCoordinat
             raise unsupported_field("FindCoordinatorResponse", "port", version)
         coordinators = message.coordinators
         write_uvarint(writer, len(coordinators) + 1)
-        for coordinators_item in coordinators:
+        for nth, coordinators_item in enumerate(coordinators):
             _write_coordinator(writer, coordinators_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_i32_be(writer, message.port)
         if message.coordinators:

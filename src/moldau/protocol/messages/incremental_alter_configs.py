@@ -9,8 +9,10 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -95,16 +97,20 @@ def _read_alter_configs_resource(data: bytes, position: i64, version: i64) -> tu
         resource_name, position = read_compact_string(data, position)
         count, position = read_compact_count(data, position, 4)
         configs = []
-        for _ in range(count):
+        for nth in range(count):
             configs_item, position = _read_alterable_config(data, position, version)
             configs.append(configs_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         resource_name, position = read_string(data, position)
         count, position = read_count(data, position, 5)
         configs = []
-        for _ in range(count):
+        for nth in range(count):
             configs_item, position = _read_alterable_config(data, position, version)
             configs.append(configs_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 1:
         position = skip_tags(data, position) if data[position] else position + 1
     return AlterConfigsResource(resource_type, resource_name, configs), position
@@ -116,14 +122,18 @@ def _write_alter_configs_resource(writer: BytesWriter, message: AlterConfigsReso
         write_compact_string(writer, message.resource_name)
         configs = message.configs
         write_uvarint(writer, len(configs) + 1)
-        for configs_item in configs:
+        for nth, configs_item in enumerate(configs):
             _write_alterable_config(writer, configs_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_string(writer, message.resource_name)
         configs = message.configs
         write_i32_be(writer, len(configs))
-        for configs_item in configs:
+        for nth, configs_item in enumerate(configs):
             _write_alterable_config(writer, configs_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 1:
         writer.append(0)
 
@@ -219,15 +229,19 @@ def _read_incremental_alter_configs_request(data: bytes, position: i64, version:
     if version >= 1:
         count, position = read_compact_count(data, position, 4)
         resources = []
-        for _ in range(count):
+        for nth in range(count):
             resources_item, position = _read_alter_configs_resource(data, position, version)
             resources.append(resources_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 7)
         resources = []
-        for _ in range(count):
+        for nth in range(count):
             resources_item, position = _read_alter_configs_resource(data, position, version)
             resources.append(resources_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     validate_only = data[position] != 0
     position += 1
     if version >= 1:
@@ -239,13 +253,17 @@ def _write_incremental_alter_configs_request(writer: BytesWriter, message: Incre
     if version >= 1:
         resources = message.resources
         write_uvarint(writer, len(resources) + 1)
-        for resources_item in resources:
+        for nth, resources_item in enumerate(resources):
             _write_alter_configs_resource(writer, resources_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         resources = message.resources
         write_i32_be(writer, len(resources))
-        for resources_item in resources:
+        for nth, resources_item in enumerate(resources):
             _write_alter_configs_resource(writer, resources_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     write_bool(writer, message.validate_only)
     if version >= 1:
         writer.append(0)
@@ -298,15 +316,19 @@ def _read_incremental_alter_configs_response(data: bytes, position: i64, version
     if version >= 1:
         count, position = read_compact_count(data, position, 6)
         responses = []
-        for _ in range(count):
+        for nth in range(count):
             responses_item, position = _read_alter_configs_resource_response(data, position, version)
             responses.append(responses_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 7)
         responses = []
-        for _ in range(count):
+        for nth in range(count):
             responses_item, position = _read_alter_configs_resource_response(data, position, version)
             responses.append(responses_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 1:
         position = skip_tags(data, position) if data[position] else position + 1
     return IncrementalAlterConfigsResponse(throttle_time_ms, responses), position
@@ -317,12 +339,16 @@ def _write_incremental_alter_configs_response(writer: BytesWriter, message: Incr
     if version >= 1:
         responses = message.responses
         write_uvarint(writer, len(responses) + 1)
-        for responses_item in responses:
+        for nth, responses_item in enumerate(responses):
             _write_alter_configs_resource_response(writer, responses_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         responses = message.responses
         write_i32_be(writer, len(responses))
-        for responses_item in responses:
+        for nth, responses_item in enumerate(responses):
             _write_alter_configs_resource_response(writer, responses_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 1:
         writer.append(0)

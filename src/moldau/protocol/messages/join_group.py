@@ -9,8 +9,10 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_bytes,
     read_compact_bytes,
@@ -201,16 +203,20 @@ def _read_join_group_request(data: bytes, position: i64, version: i64) -> tuple[
         protocol_type, position = read_compact_string(data, position)
         count, position = read_compact_count(data, position, 3)
         protocols = []
-        for _ in range(count):
+        for nth in range(count):
             protocols_item, position = _read_join_group_request_protocol(data, position, version)
             protocols.append(protocols_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         protocol_type, position = read_string(data, position)
         count, position = read_count(data, position, 6)
         protocols = []
-        for _ in range(count):
+        for nth in range(count):
             protocols_item, position = _read_join_group_request_protocol(data, position, version)
             protocols.append(protocols_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 8:
         reason, position = read_compact_nullable_string(data, position)
     else:
@@ -243,14 +249,18 @@ def _write_join_group_request(writer: BytesWriter, message: JoinGroupRequest, ve
         write_compact_string(writer, message.protocol_type)
         protocols = message.protocols
         write_uvarint(writer, len(protocols) + 1)
-        for protocols_item in protocols:
+        for nth, protocols_item in enumerate(protocols):
             _write_join_group_request_protocol(writer, protocols_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_string(writer, message.protocol_type)
         protocols = message.protocols
         write_i32_be(writer, len(protocols))
-        for protocols_item in protocols:
+        for nth, protocols_item in enumerate(protocols):
             _write_join_group_request_protocol(writer, protocols_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 8:
         write_compact_nullable_string(writer, message.reason)
     if version >= 6:
@@ -343,16 +353,20 @@ def _read_join_group_response(data: bytes, position: i64, version: i64) -> tuple
         member_id, position = read_compact_string(data, position)
         count, position = read_compact_count(data, position, 4)
         members = []
-        for _ in range(count):
+        for nth in range(count):
             members_item, position = _read_join_group_response_member(data, position, version)
             members.append(members_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         member_id, position = read_string(data, position)
         count, position = read_count(data, position, 6)
         members = []
-        for _ in range(count):
+        for nth in range(count):
             members_item, position = _read_join_group_response_member(data, position, version)
             members.append(members_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 6:
         position = skip_tags(data, position) if data[position] else position + 1
     return JoinGroupResponse(throttle_time_ms, error_code, generation_id, protocol_type, protocol_name, leader, skip_assignment, member_id, members), position
@@ -390,13 +404,17 @@ def _write_join_group_response(writer: BytesWriter, message: JoinGroupResponse, 
         write_compact_string(writer, message.member_id)
         members = message.members
         write_uvarint(writer, len(members) + 1)
-        for members_item in members:
+        for nth, members_item in enumerate(members):
             _write_join_group_response_member(writer, members_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_string(writer, message.member_id)
         members = message.members
         write_i32_be(writer, len(members))
-        for members_item in members:
+        for nth, members_item in enumerate(members):
             _write_join_group_response_member(writer, members_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 6:
         writer.append(0)

@@ -9,8 +9,10 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -168,15 +170,19 @@ def _read_leave_group_request(data: bytes, position: i64, version: i64) -> tuple
     if version >= 4:
         count, position = read_compact_count(data, position, 3)
         members = []
-        for _ in range(count):
+        for nth in range(count):
             members_item, position = _read_member_identity(data, position, version)
             members.append(members_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     elif version >= 3:
         count, position = read_count(data, position, 4)
         members = []
-        for _ in range(count):
+        for nth in range(count):
             members_item, position = _read_member_identity(data, position, version)
             members.append(members_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         members = []
     if version >= 4:
@@ -197,13 +203,17 @@ def _write_leave_group_request(writer: BytesWriter, message: LeaveGroupRequest, 
     if version >= 4:
         members = message.members
         write_uvarint(writer, len(members) + 1)
-        for members_item in members:
+        for nth, members_item in enumerate(members):
             _write_member_identity(writer, members_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     elif version >= 3:
         members = message.members
         write_i32_be(writer, len(members))
-        for members_item in members:
+        for nth, members_item in enumerate(members):
             _write_member_identity(writer, members_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         if message.members:
             raise unsupported_field("LeaveGroupRequest", "members", version)
@@ -265,15 +275,19 @@ def _read_leave_group_response(data: bytes, position: i64, version: i64) -> tupl
     if version >= 4:
         count, position = read_compact_count(data, position, 5)
         members = []
-        for _ in range(count):
+        for nth in range(count):
             members_item, position = _read_member_response(data, position, version)
             members.append(members_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     elif version >= 3:
         count, position = read_count(data, position, 6)
         members = []
-        for _ in range(count):
+        for nth in range(count):
             members_item, position = _read_member_response(data, position, version)
             members.append(members_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         members = []
     if version >= 4:
@@ -288,13 +302,17 @@ def _write_leave_group_response(writer: BytesWriter, message: LeaveGroupResponse
     if version >= 4:
         members = message.members
         write_uvarint(writer, len(members) + 1)
-        for members_item in members:
+        for nth, members_item in enumerate(members):
             _write_member_response(writer, members_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     elif version >= 3:
         members = message.members
         write_i32_be(writer, len(members))
-        for members_item in members:
+        for nth, members_item in enumerate(members):
             _write_member_response(writer, members_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         if message.members:
             raise unsupported_field("LeaveGroupResponse", "members", version)

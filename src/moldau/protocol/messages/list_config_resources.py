@@ -9,8 +9,10 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_string,
@@ -167,9 +169,11 @@ def _read_list_config_resources_response(data: bytes, position: i64, version: i6
     position += 6
     count, position = read_compact_count(data, position, 2)
     config_resources = []
-    for _ in range(count):
+    for nth in range(count):
         config_resources_item, position = _read_config_resource(data, position, version)
         config_resources.append(config_resources_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ListConfigResourcesResponse(throttle_time_ms, error_code, config_resources), position
 
@@ -179,6 +183,8 @@ def _write_list_config_resources_response(writer: BytesWriter, message: ListConf
     write_i16_be(writer, message.error_code)
     config_resources = message.config_resources
     write_uvarint(writer, len(config_resources) + 1)
-    for config_resources_item in config_resources:
+    for nth, config_resources_item in enumerate(config_resources):
         _write_config_resource(writer, config_resources_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)

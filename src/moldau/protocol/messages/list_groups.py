@@ -9,8 +9,10 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_string,
@@ -211,15 +213,19 @@ def _read_list_groups_response(data: bytes, position: i64, version: i64) -> tupl
     if version >= 3:
         count, position = read_compact_count(data, position, 3)
         groups = []
-        for _ in range(count):
+        for nth in range(count):
             groups_item, position = _read_listed_group(data, position, version)
             groups.append(groups_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 4)
         groups = []
-        for _ in range(count):
+        for nth in range(count):
             groups_item, position = _read_listed_group(data, position, version)
             groups.append(groups_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 3:
         position = skip_tags(data, position) if data[position] else position + 1
     return ListGroupsResponse(throttle_time_ms, error_code, groups), position
@@ -232,12 +238,16 @@ def _write_list_groups_response(writer: BytesWriter, message: ListGroupsResponse
     if version >= 3:
         groups = message.groups
         write_uvarint(writer, len(groups) + 1)
-        for groups_item in groups:
+        for nth, groups_item in enumerate(groups):
             _write_listed_group(writer, groups_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         groups = message.groups
         write_i32_be(writer, len(groups))
-        for groups_item in groups:
+        for nth, groups_item in enumerate(groups):
             _write_listed_group(writer, groups_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 3:
         writer.append(0)

@@ -17,8 +17,10 @@ from librt.strings import (
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_string,
@@ -89,16 +91,20 @@ def _read_list_offsets_topic(data: bytes, position: i64, version: i64) -> tuple[
         name, position = read_compact_string(data, position)
         count, position = read_compact_count(data, position, 17)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_list_offsets_partition(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         name, position = read_string(data, position)
         count, position = read_count(data, position, 12)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_list_offsets_partition(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 6:
         position = skip_tags(data, position) if data[position] else position + 1
     return ListOffsetsTopic(name, partitions), position
@@ -109,14 +115,18 @@ def _write_list_offsets_topic(writer: BytesWriter, message: ListOffsetsTopic, ve
         write_compact_string(writer, message.name)
         partitions = message.partitions
         write_uvarint(writer, len(partitions) + 1)
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_list_offsets_partition(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_string(writer, message.name)
         partitions = message.partitions
         write_i32_be(writer, len(partitions))
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_list_offsets_partition(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 6:
         writer.append(0)
 
@@ -180,16 +190,20 @@ def _read_list_offsets_topic_response(data: bytes, position: i64, version: i64) 
         name, position = read_compact_string(data, position)
         count, position = read_compact_count(data, position, 27)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_list_offsets_partition_response(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         name, position = read_string(data, position)
         count, position = read_count(data, position, 22)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_list_offsets_partition_response(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 6:
         position = skip_tags(data, position) if data[position] else position + 1
     return ListOffsetsTopicResponse(name, partitions), position
@@ -200,14 +214,18 @@ def _write_list_offsets_topic_response(writer: BytesWriter, message: ListOffsets
         write_compact_string(writer, message.name)
         partitions = message.partitions
         write_uvarint(writer, len(partitions) + 1)
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_list_offsets_partition_response(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_string(writer, message.name)
         partitions = message.partitions
         write_i32_be(writer, len(partitions))
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_list_offsets_partition_response(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 6:
         writer.append(0)
 
@@ -268,15 +286,19 @@ def _read_list_offsets_request(data: bytes, position: i64, version: i64) -> tupl
     if version >= 6:
         count, position = read_compact_count(data, position, 3)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_list_offsets_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 6)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_list_offsets_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 10:
         timeout_ms = read_i32_be(data, position)
         position += 4
@@ -297,13 +319,17 @@ def _write_list_offsets_request(writer: BytesWriter, message: ListOffsetsRequest
     if version >= 6:
         topics = message.topics
         write_uvarint(writer, len(topics) + 1)
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_list_offsets_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         topics = message.topics
         write_i32_be(writer, len(topics))
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_list_offsets_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 10:
         write_i32_be(writer, message.timeout_ms)
     if version >= 6:
@@ -361,15 +387,19 @@ def _read_list_offsets_response(data: bytes, position: i64, version: i64) -> tup
     if version >= 6:
         count, position = read_compact_count(data, position, 3)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_list_offsets_topic_response(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 6)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_list_offsets_topic_response(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 6:
         position = skip_tags(data, position) if data[position] else position + 1
     return ListOffsetsResponse(throttle_time_ms, topics), position
@@ -381,12 +411,16 @@ def _write_list_offsets_response(writer: BytesWriter, message: ListOffsetsRespon
     if version >= 6:
         topics = message.topics
         write_uvarint(writer, len(topics) + 1)
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_list_offsets_topic_response(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         topics = message.topics
         write_i32_be(writer, len(topics))
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_list_offsets_topic_response(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 6:
         writer.append(0)

@@ -9,8 +9,10 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_count,
@@ -114,9 +116,11 @@ def _read_ongoing_topic_reassignment(data: bytes, position: i64, version: i64) -
     name, position = read_compact_string(data, position)
     count, position = read_compact_count(data, position, 8)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_ongoing_partition_reassignment(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return OngoingTopicReassignment(name, partitions), position
 
@@ -125,8 +129,10 @@ def _write_ongoing_topic_reassignment(writer: BytesWriter, message: OngoingTopic
     write_compact_string(writer, message.name)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_ongoing_partition_reassignment(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -179,9 +185,11 @@ def _read_list_partition_reassignments_request(data: bytes, position: i64, versi
         topics = None
     else:
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_list_partition_reassignments_topics(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ListPartitionReassignmentsRequest(timeout_ms, topics), position
 
@@ -193,8 +201,10 @@ def _write_list_partition_reassignments_request(writer: BytesWriter, message: Li
         writer.append(0)
     else:
         write_uvarint(writer, len(topics) + 1)
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_list_partition_reassignments_topics(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     writer.append(0)
 
 
@@ -249,9 +259,11 @@ def _read_list_partition_reassignments_response(data: bytes, position: i64, vers
     error_message, position = read_compact_nullable_string(data, position)
     count, position = read_compact_count(data, position, 3)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_ongoing_topic_reassignment(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ListPartitionReassignmentsResponse(throttle_time_ms, error_code, error_message, topics), position
 
@@ -262,6 +274,8 @@ def _write_list_partition_reassignments_response(writer: BytesWriter, message: L
     write_compact_nullable_string(writer, message.error_message)
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_ongoing_topic_reassignment(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)

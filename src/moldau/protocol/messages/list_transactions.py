@@ -17,8 +17,10 @@ from librt.strings import (
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -202,9 +204,11 @@ def _read_list_transactions_response(data: bytes, position: i64, version: i64) -
     unknown_state_filters, position = read_compact_string_list(data, position, count)
     count, position = read_compact_count(data, position, 11)
     transaction_states = []
-    for _ in range(count):
+    for nth in range(count):
         transaction_states_item, position = _read_transaction_state(data, position, version)
         transaction_states.append(transaction_states_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ListTransactionsResponse(throttle_time_ms, error_code, unknown_state_filters, transaction_states), position
 
@@ -217,6 +221,8 @@ def _write_list_transactions_response(writer: BytesWriter, message: ListTransact
     write_compact_string_list(writer, unknown_state_filters)
     transaction_states = message.transaction_states
     write_uvarint(writer, len(transaction_states) + 1)
-    for transaction_states_item in transaction_states:
+    for nth, transaction_states_item in enumerate(transaction_states):
         _write_transaction_state(writer, transaction_states_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)

@@ -10,8 +10,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_count,
@@ -265,15 +267,19 @@ def _read_metadata_response_topic(data: bytes, position: i64, version: i64) -> t
     if version >= 9:
         count, position = read_compact_count(data, position, 18)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_metadata_response_partition(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 18)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_metadata_response_partition(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 8:
         topic_authorized_operations = read_i32_be(data, position)
         position += 4
@@ -305,13 +311,17 @@ def _write_metadata_response_topic(writer: BytesWriter, message: MetadataRespons
     if version >= 9:
         partitions = message.partitions
         write_uvarint(writer, len(partitions) + 1)
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_metadata_response_partition(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         partitions = message.partitions
         write_i32_be(writer, len(partitions))
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_metadata_response_partition(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 8:
         write_i32_be(writer, message.topic_authorized_operations)
     else:
@@ -374,24 +384,30 @@ def _read_metadata_request(data: bytes, position: i64, version: i64) -> tuple[Me
             topics = None
         else:
             topics = []
-            for _ in range(count):
+            for nth in range(count):
                 topics_item, position = _read_metadata_request_topic(data, position, version)
                 topics.append(topics_item)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     elif version >= 1:
         count, position = read_nullable_count(data, position, 2)
         if count < 0:
             topics = None
         else:
             topics = []
-            for _ in range(count):
+            for nth in range(count):
                 topics_item, position = _read_metadata_request_topic(data, position, version)
                 topics.append(topics_item)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     else:
         count, position = read_count(data, position, 2)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_metadata_request_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 4:
         allow_auto_topic_creation = data[position] != 0
         position += 1
@@ -421,23 +437,29 @@ def _write_metadata_request(writer: BytesWriter, message: MetadataRequest, versi
             writer.append(0)
         else:
             write_uvarint(writer, len(topics) + 1)
-            for topics_item in topics:
+            for nth, topics_item in enumerate(topics):
                 _write_metadata_request_topic(writer, topics_item, version)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     elif version >= 1:
         topics = message.topics
         if topics is None:
             write_i32_be(writer, -1)
         else:
             write_i32_be(writer, len(topics))
-            for topics_item in topics:
+            for nth, topics_item in enumerate(topics):
                 _write_metadata_request_topic(writer, topics_item, version)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     else:
         topics = message.topics
         if topics is None:
             raise null_field("MetadataRequest", "topics", version)
         write_i32_be(writer, len(topics))
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_metadata_request_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 4:
         write_bool(writer, message.allow_auto_topic_creation)
     else:
@@ -521,15 +543,19 @@ def _read_metadata_response(data: bytes, position: i64, version: i64) -> tuple[M
     if version >= 9:
         count, position = read_compact_count(data, position, 11)
         brokers = []
-        for _ in range(count):
+        for nth in range(count):
             brokers_item, position = _read_metadata_response_broker(data, position, version)
             brokers.append(brokers_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 10)
         brokers = []
-        for _ in range(count):
+        for nth in range(count):
             brokers_item, position = _read_metadata_response_broker(data, position, version)
             brokers.append(brokers_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 9:
         cluster_id, position = read_compact_nullable_string(data, position)
     elif version >= 2:
@@ -544,15 +570,19 @@ def _read_metadata_response(data: bytes, position: i64, version: i64) -> tuple[M
     if version >= 9:
         count, position = read_compact_count(data, position, 10)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_metadata_response_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 8)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_metadata_response_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 11:
         cluster_authorized_operations = -2147483648
     elif version >= 8:
@@ -576,13 +606,17 @@ def _write_metadata_response(writer: BytesWriter, message: MetadataResponse, ver
     if version >= 9:
         brokers = message.brokers
         write_uvarint(writer, len(brokers) + 1)
-        for brokers_item in brokers:
+        for nth, brokers_item in enumerate(brokers):
             _write_metadata_response_broker(writer, brokers_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         brokers = message.brokers
         write_i32_be(writer, len(brokers))
-        for brokers_item in brokers:
+        for nth, brokers_item in enumerate(brokers):
             _write_metadata_response_broker(writer, brokers_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 9:
         write_compact_nullable_string(writer, message.cluster_id)
     elif version >= 2:
@@ -592,13 +626,17 @@ def _write_metadata_response(writer: BytesWriter, message: MetadataResponse, ver
     if version >= 9:
         topics = message.topics
         write_uvarint(writer, len(topics) + 1)
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_metadata_response_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         topics = message.topics
         write_i32_be(writer, len(topics))
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_metadata_response_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 11:
         if message.cluster_authorized_operations != -2147483648:
             raise unsupported_field("MetadataResponse", "cluster_authorized_operations", version)

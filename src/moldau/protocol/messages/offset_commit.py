@@ -18,8 +18,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -115,15 +117,19 @@ def _read_offset_commit_request_topic(data: bytes, position: i64, version: i64) 
     if version >= 8:
         count, position = read_compact_count(data, position, 18)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_offset_commit_request_partition(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 14)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_offset_commit_request_partition(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 8:
         position = skip_tags(data, position) if data[position] else position + 1
     return OffsetCommitRequestTopic(name, topic_id, partitions), position
@@ -141,13 +147,17 @@ def _write_offset_commit_request_topic(writer: BytesWriter, message: OffsetCommi
     if version >= 8:
         partitions = message.partitions
         write_uvarint(writer, len(partitions) + 1)
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_offset_commit_request_partition(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         partitions = message.partitions
         write_i32_be(writer, len(partitions))
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_offset_commit_request_partition(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 8:
         writer.append(0)
 
@@ -205,15 +215,19 @@ def _read_offset_commit_response_topic(data: bytes, position: i64, version: i64)
     if version >= 8:
         count, position = read_compact_count(data, position, 7)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_offset_commit_response_partition(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 6)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_offset_commit_response_partition(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 8:
         position = skip_tags(data, position) if data[position] else position + 1
     return OffsetCommitResponseTopic(name, topic_id, partitions), position
@@ -231,13 +245,17 @@ def _write_offset_commit_response_topic(writer: BytesWriter, message: OffsetComm
     if version >= 8:
         partitions = message.partitions
         write_uvarint(writer, len(partitions) + 1)
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_offset_commit_response_partition(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         partitions = message.partitions
         write_i32_be(writer, len(partitions))
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_offset_commit_response_partition(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 8:
         writer.append(0)
 
@@ -316,15 +334,19 @@ def _read_offset_commit_request(data: bytes, position: i64, version: i64) -> tup
     if version >= 8:
         count, position = read_compact_count(data, position, 3)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_offset_commit_request_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 6)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_offset_commit_request_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 8:
         position = skip_tags(data, position) if data[position] else position + 1
     return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, group_instance_id, retention_time_ms, topics), position
@@ -352,13 +374,17 @@ def _write_offset_commit_request(writer: BytesWriter, message: OffsetCommitReque
     if version >= 8:
         topics = message.topics
         write_uvarint(writer, len(topics) + 1)
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_offset_commit_request_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         topics = message.topics
         write_i32_be(writer, len(topics))
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_offset_commit_request_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 8:
         writer.append(0)
 
@@ -414,15 +440,19 @@ def _read_offset_commit_response(data: bytes, position: i64, version: i64) -> tu
     if version >= 8:
         count, position = read_compact_count(data, position, 3)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_offset_commit_response_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 6)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_offset_commit_response_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 8:
         position = skip_tags(data, position) if data[position] else position + 1
     return OffsetCommitResponse(throttle_time_ms, topics), position
@@ -434,12 +464,16 @@ def _write_offset_commit_response(writer: BytesWriter, message: OffsetCommitResp
     if version >= 8:
         topics = message.topics
         write_uvarint(writer, len(topics) + 1)
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_offset_commit_response_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         topics = message.topics
         write_i32_be(writer, len(topics))
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_offset_commit_response_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 8:
         writer.append(0)

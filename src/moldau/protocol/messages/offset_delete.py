@@ -9,8 +9,9 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
-from moldau.protocol.reading import malformed, read_count, read_string, unknown_version
+from moldau.protocol.reading import LONG_RUN, malformed, read_count, read_string, unknown_version
 from moldau.protocol.writing import unsupported_version, write_string
 
 
@@ -46,9 +47,11 @@ def _read_offset_delete_request_topic(data: bytes, position: i64, version: i64) 
     name, position = read_string(data, position)
     count, position = read_count(data, position, 4)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_offset_delete_request_partition(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     return OffsetDeleteRequestTopic(name, partitions), position
 
 
@@ -56,8 +59,10 @@ def _write_offset_delete_request_topic(writer: BytesWriter, message: OffsetDelet
     write_string(writer, message.name)
     partitions = message.partitions
     write_i32_be(writer, len(partitions))
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_offset_delete_request_partition(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
 
 
 class OffsetDeleteResponsePartition(Struct):
@@ -95,9 +100,11 @@ def _read_offset_delete_response_topic(data: bytes, position: i64, version: i64)
     name, position = read_string(data, position)
     count, position = read_count(data, position, 6)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_offset_delete_response_partition(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     return OffsetDeleteResponseTopic(name, partitions), position
 
 
@@ -105,8 +112,10 @@ def _write_offset_delete_response_topic(writer: BytesWriter, message: OffsetDele
     write_string(writer, message.name)
     partitions = message.partitions
     write_i32_be(writer, len(partitions))
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_offset_delete_response_partition(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
 
 
 class OffsetDeleteRequest(Message):
@@ -154,9 +163,11 @@ def _read_offset_delete_request(data: bytes, position: i64, version: i64) -> tup
     group_id, position = read_string(data, position)
     count, position = read_count(data, position, 6)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_offset_delete_request_topic(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     return OffsetDeleteRequest(group_id, topics), position
 
 
@@ -164,8 +175,10 @@ def _write_offset_delete_request(writer: BytesWriter, message: OffsetDeleteReque
     write_string(writer, message.group_id)
     topics = message.topics
     write_i32_be(writer, len(topics))
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_offset_delete_request_topic(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
 
 
 class OffsetDeleteResponse(Message):
@@ -216,9 +229,11 @@ def _read_offset_delete_response(data: bytes, position: i64, version: i64) -> tu
     position += 6
     count, position = read_count(data, position, 6)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_offset_delete_response_topic(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     return OffsetDeleteResponse(error_code, throttle_time_ms, topics), position
 
 
@@ -227,5 +242,7 @@ def _write_offset_delete_response(writer: BytesWriter, message: OffsetDeleteResp
     write_i32_be(writer, message.throttle_time_ms)
     topics = message.topics
     write_i32_be(writer, len(topics))
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_offset_delete_response_topic(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()

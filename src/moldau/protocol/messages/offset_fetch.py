@@ -18,8 +18,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_count,
@@ -158,9 +160,11 @@ def _read_offset_fetch_request_group(data: bytes, position: i64, version: i64) -
         topics = None
     else:
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_offset_fetch_request_topics(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return OffsetFetchRequestGroup(group_id, member_id, member_epoch, topics), position
 
@@ -175,8 +179,10 @@ def _write_offset_fetch_request_group(writer: BytesWriter, message: OffsetFetchR
         writer.append(0)
     else:
         write_uvarint(writer, len(topics) + 1)
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_offset_fetch_request_topics(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     writer.append(0)
 
 
@@ -244,16 +250,20 @@ def _read_offset_fetch_response_topic(data: bytes, position: i64, version: i64) 
         name, position = read_compact_string(data, position)
         count, position = read_compact_count(data, position, 20)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_offset_fetch_response_partition(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         name, position = read_string(data, position)
         count, position = read_count(data, position, 16)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_offset_fetch_response_partition(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 6:
         position = skip_tags(data, position) if data[position] else position + 1
     return OffsetFetchResponseTopic(name, partitions), position
@@ -264,14 +274,18 @@ def _write_offset_fetch_response_topic(writer: BytesWriter, message: OffsetFetch
         write_compact_string(writer, message.name)
         partitions = message.partitions
         write_uvarint(writer, len(partitions) + 1)
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_offset_fetch_response_partition(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_string(writer, message.name)
         partitions = message.partitions
         write_i32_be(writer, len(partitions))
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_offset_fetch_response_partition(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 6:
         writer.append(0)
 
@@ -333,9 +347,11 @@ def _read_offset_fetch_response_topics(data: bytes, position: i64, version: i64)
         topic_id = NO_UUID
     count, position = read_compact_count(data, position, 20)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_offset_fetch_response_partitions(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return OffsetFetchResponseTopics(name, topic_id, partitions), position
 
@@ -347,8 +363,10 @@ def _write_offset_fetch_response_topics(writer: BytesWriter, message: OffsetFetc
         write_compact_string(writer, message.name)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_offset_fetch_response_partitions(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -367,9 +385,11 @@ def _read_offset_fetch_response_group(data: bytes, position: i64, version: i64) 
     group_id, position = read_compact_string(data, position)
     count, position = read_compact_count(data, position, 3)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_offset_fetch_response_topics(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     error_code = read_i16_be(data, position)
     position += 2
     position = skip_tags(data, position) if data[position] else position + 1
@@ -380,8 +400,10 @@ def _write_offset_fetch_response_group(writer: BytesWriter, message: OffsetFetch
     write_compact_string(writer, message.group_id)
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_offset_fetch_response_topics(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     write_i16_be(writer, message.error_code)
     writer.append(0)
 
@@ -447,30 +469,38 @@ def _read_offset_fetch_request(data: bytes, position: i64, version: i64) -> tupl
             topics = None
         else:
             topics = []
-            for _ in range(count):
+            for nth in range(count):
                 topics_item, position = _read_offset_fetch_request_topic(data, position, version)
                 topics.append(topics_item)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     elif version >= 2:
         count, position = read_nullable_count(data, position, 6)
         if count < 0:
             topics = None
         else:
             topics = []
-            for _ in range(count):
+            for nth in range(count):
                 topics_item, position = _read_offset_fetch_request_topic(data, position, version)
                 topics.append(topics_item)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     else:
         count, position = read_count(data, position, 6)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_offset_fetch_request_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 8:
         count, position = read_compact_count(data, position, 3)
         groups = []
-        for _ in range(count):
+        for nth in range(count):
             groups_item, position = _read_offset_fetch_request_group(data, position, version)
             groups.append(groups_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         groups = []
     if version >= 7:
@@ -500,28 +530,36 @@ def _write_offset_fetch_request(writer: BytesWriter, message: OffsetFetchRequest
             writer.append(0)
         else:
             write_uvarint(writer, len(topics) + 1)
-            for topics_item in topics:
+            for nth, topics_item in enumerate(topics):
                 _write_offset_fetch_request_topic(writer, topics_item, version)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     elif version >= 2:
         topics = message.topics
         if topics is None:
             write_i32_be(writer, -1)
         else:
             write_i32_be(writer, len(topics))
-            for topics_item in topics:
+            for nth, topics_item in enumerate(topics):
                 _write_offset_fetch_request_topic(writer, topics_item, version)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     else:
         topics = message.topics
         if topics is None:
             raise null_field("OffsetFetchRequest", "topics", version)
         write_i32_be(writer, len(topics))
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_offset_fetch_request_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 8:
         groups = message.groups
         write_uvarint(writer, len(groups) + 1)
-        for groups_item in groups:
+        for nth, groups_item in enumerate(groups):
             _write_offset_fetch_request_group(writer, groups_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         if message.groups:
             raise unsupported_field("OffsetFetchRequest", "groups", version)
@@ -591,15 +629,19 @@ def _read_offset_fetch_response(data: bytes, position: i64, version: i64) -> tup
     elif version >= 6:
         count, position = read_compact_count(data, position, 3)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_offset_fetch_response_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 6)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_offset_fetch_response_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 8:
         error_code = 0
     elif version >= 2:
@@ -610,9 +652,11 @@ def _read_offset_fetch_response(data: bytes, position: i64, version: i64) -> tup
     if version >= 8:
         count, position = read_compact_count(data, position, 5)
         groups = []
-        for _ in range(count):
+        for nth in range(count):
             groups_item, position = _read_offset_fetch_response_group(data, position, version)
             groups.append(groups_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         groups = []
     if version >= 6:
@@ -629,13 +673,17 @@ def _write_offset_fetch_response(writer: BytesWriter, message: OffsetFetchRespon
     elif version >= 6:
         topics = message.topics
         write_uvarint(writer, len(topics) + 1)
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_offset_fetch_response_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         topics = message.topics
         write_i32_be(writer, len(topics))
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_offset_fetch_response_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 8:
         pass
     elif version >= 2:
@@ -643,8 +691,10 @@ def _write_offset_fetch_response(writer: BytesWriter, message: OffsetFetchRespon
     if version >= 8:
         groups = message.groups
         write_uvarint(writer, len(groups) + 1)
-        for groups_item in groups:
+        for nth, groups_item in enumerate(groups):
             _write_offset_fetch_response_group(writer, groups_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         if message.groups:
             raise unsupported_field("OffsetFetchResponse", "groups", version)

@@ -17,8 +17,10 @@ from librt.strings import (
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_string,
@@ -79,16 +81,20 @@ def _read_offset_for_leader_topic(data: bytes, position: i64, version: i64) -> t
         topic, position = read_compact_string(data, position)
         count, position = read_compact_count(data, position, 13)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_offset_for_leader_partition(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         topic, position = read_string(data, position)
         count, position = read_count(data, position, 12)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_offset_for_leader_partition(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 4:
         position = skip_tags(data, position) if data[position] else position + 1
     return OffsetForLeaderTopic(topic, partitions), position
@@ -99,14 +105,18 @@ def _write_offset_for_leader_topic(writer: BytesWriter, message: OffsetForLeader
         write_compact_string(writer, message.topic)
         partitions = message.partitions
         write_uvarint(writer, len(partitions) + 1)
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_offset_for_leader_partition(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_string(writer, message.topic)
         partitions = message.partitions
         write_i32_be(writer, len(partitions))
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_offset_for_leader_partition(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 4:
         writer.append(0)
 
@@ -158,16 +168,20 @@ def _read_offset_for_leader_topic_result(data: bytes, position: i64, version: i6
         topic, position = read_compact_string(data, position)
         count, position = read_compact_count(data, position, 19)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_epoch_end_offset(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         topic, position = read_string(data, position)
         count, position = read_count(data, position, 18)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_epoch_end_offset(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 4:
         position = skip_tags(data, position) if data[position] else position + 1
     return OffsetForLeaderTopicResult(topic, partitions), position
@@ -178,14 +192,18 @@ def _write_offset_for_leader_topic_result(writer: BytesWriter, message: OffsetFo
         write_compact_string(writer, message.topic)
         partitions = message.partitions
         write_uvarint(writer, len(partitions) + 1)
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_epoch_end_offset(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_string(writer, message.topic)
         partitions = message.partitions
         write_i32_be(writer, len(partitions))
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_epoch_end_offset(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 4:
         writer.append(0)
 
@@ -241,15 +259,19 @@ def _read_offset_for_leader_epoch_request(data: bytes, position: i64, version: i
     if version >= 4:
         count, position = read_compact_count(data, position, 3)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_offset_for_leader_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 6)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_offset_for_leader_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 4:
         position = skip_tags(data, position) if data[position] else position + 1
     return OffsetForLeaderEpochRequest(replica_id, topics), position
@@ -261,13 +283,17 @@ def _write_offset_for_leader_epoch_request(writer: BytesWriter, message: OffsetF
     if version >= 4:
         topics = message.topics
         write_uvarint(writer, len(topics) + 1)
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_offset_for_leader_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         topics = message.topics
         write_i32_be(writer, len(topics))
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_offset_for_leader_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 4:
         writer.append(0)
 
@@ -319,15 +345,19 @@ def _read_offset_for_leader_epoch_response(data: bytes, position: i64, version: 
     if version >= 4:
         count, position = read_compact_count(data, position, 3)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_offset_for_leader_topic_result(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 6)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_offset_for_leader_topic_result(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 4:
         position = skip_tags(data, position) if data[position] else position + 1
     return OffsetForLeaderEpochResponse(throttle_time_ms, topics), position
@@ -338,12 +368,16 @@ def _write_offset_for_leader_epoch_response(writer: BytesWriter, message: Offset
     if version >= 4:
         topics = message.topics
         write_uvarint(writer, len(topics) + 1)
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_offset_for_leader_topic_result(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         topics = message.topics
         write_i32_be(writer, len(topics))
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_offset_for_leader_topic_result(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 4:
         writer.append(0)

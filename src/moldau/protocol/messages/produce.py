@@ -18,8 +18,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_records,
@@ -110,15 +112,19 @@ def _read_topic_produce_data(data: bytes, position: i64, version: i64) -> tuple[
     if version >= 9:
         count, position = read_compact_count(data, position, 6)
         partition_data = []
-        for _ in range(count):
+        for nth in range(count):
             partition_data_item, position = _read_partition_produce_data(data, position, version)
             partition_data.append(partition_data_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 8)
         partition_data = []
-        for _ in range(count):
+        for nth in range(count):
             partition_data_item, position = _read_partition_produce_data(data, position, version)
             partition_data.append(partition_data_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 9:
         position = skip_tags(data, position) if data[position] else position + 1
     return TopicProduceData(name, topic_id, partition_data), position
@@ -136,13 +142,17 @@ def _write_topic_produce_data(writer: BytesWriter, parts: list[Part] | None, mes
     if version >= 9:
         partition_data = message.partition_data
         write_uvarint(writer, len(partition_data) + 1)
-        for partition_data_item in partition_data:
+        for nth, partition_data_item in enumerate(partition_data):
             _write_partition_produce_data(writer, parts, partition_data_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         partition_data = message.partition_data
         write_i32_be(writer, len(partition_data))
-        for partition_data_item in partition_data:
+        for nth, partition_data_item in enumerate(partition_data):
             _write_partition_produce_data(writer, parts, partition_data_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 9:
         writer.append(0)
 
@@ -235,16 +245,20 @@ def _read_partition_produce_response(data: bytes, position: i64, version: i64) -
     if version >= 9:
         count, position = read_compact_count(data, position, 6)
         record_errors = []
-        for _ in range(count):
+        for nth in range(count):
             record_errors_item, position = _read_batch_index_and_error_message(data, position, version)
             record_errors.append(record_errors_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
         error_message, position = read_compact_nullable_string(data, position)
     elif version >= 8:
         count, position = read_count(data, position, 6)
         record_errors = []
-        for _ in range(count):
+        for nth in range(count):
             record_errors_item, position = _read_batch_index_and_error_message(data, position, version)
             record_errors.append(record_errors_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
         error_message, position = read_nullable_string(data, position)
     else:
         record_errors = []
@@ -275,14 +289,18 @@ def _write_partition_produce_response(writer: BytesWriter, message: PartitionPro
     if version >= 9:
         record_errors = message.record_errors
         write_uvarint(writer, len(record_errors) + 1)
-        for record_errors_item in record_errors:
+        for nth, record_errors_item in enumerate(record_errors):
             _write_batch_index_and_error_message(writer, record_errors_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
         write_compact_nullable_string(writer, message.error_message)
     elif version >= 8:
         record_errors = message.record_errors
         write_i32_be(writer, len(record_errors))
-        for record_errors_item in record_errors:
+        for nth, record_errors_item in enumerate(record_errors):
             _write_batch_index_and_error_message(writer, record_errors_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
         write_nullable_string(writer, message.error_message)
     if version < 10:
         if message.current_leader is not None and (message.current_leader.leader_id != -1 or message.current_leader.leader_epoch != -1):
@@ -325,15 +343,19 @@ def _read_topic_produce_response(data: bytes, position: i64, version: i64) -> tu
     if version >= 9:
         count, position = read_compact_count(data, position, 33)
         partition_responses = []
-        for _ in range(count):
+        for nth in range(count):
             partition_responses_item, position = _read_partition_produce_response(data, position, version)
             partition_responses.append(partition_responses_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 22)
         partition_responses = []
-        for _ in range(count):
+        for nth in range(count):
             partition_responses_item, position = _read_partition_produce_response(data, position, version)
             partition_responses.append(partition_responses_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 9:
         position = skip_tags(data, position) if data[position] else position + 1
     return TopicProduceResponse(name, topic_id, partition_responses), position
@@ -351,13 +373,17 @@ def _write_topic_produce_response(writer: BytesWriter, message: TopicProduceResp
     if version >= 9:
         partition_responses = message.partition_responses
         write_uvarint(writer, len(partition_responses) + 1)
-        for partition_responses_item in partition_responses:
+        for nth, partition_responses_item in enumerate(partition_responses):
             _write_partition_produce_response(writer, partition_responses_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         partition_responses = message.partition_responses
         write_i32_be(writer, len(partition_responses))
-        for partition_responses_item in partition_responses:
+        for nth, partition_responses_item in enumerate(partition_responses):
             _write_partition_produce_response(writer, partition_responses_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 9:
         writer.append(0)
 
@@ -450,15 +476,19 @@ def _read_produce_request(data: bytes, position: i64, version: i64) -> tuple[Pro
     if version >= 9:
         count, position = read_compact_count(data, position, 3)
         topic_data = []
-        for _ in range(count):
+        for nth in range(count):
             topic_data_item, position = _read_topic_produce_data(data, position, version)
             topic_data.append(topic_data_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 6)
         topic_data = []
-        for _ in range(count):
+        for nth in range(count):
             topic_data_item, position = _read_topic_produce_data(data, position, version)
             topic_data.append(topic_data_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 9:
         position = skip_tags(data, position) if data[position] else position + 1
     return ProduceRequest(transactional_id, acks, timeout_ms, topic_data), position
@@ -474,13 +504,17 @@ def _write_produce_request(writer: BytesWriter, parts: list[Part] | None, messag
     if version >= 9:
         topic_data = message.topic_data
         write_uvarint(writer, len(topic_data) + 1)
-        for topic_data_item in topic_data:
+        for nth, topic_data_item in enumerate(topic_data):
             _write_topic_produce_data(writer, parts, topic_data_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         topic_data = message.topic_data
         write_i32_be(writer, len(topic_data))
-        for topic_data_item in topic_data:
+        for nth, topic_data_item in enumerate(topic_data):
             _write_topic_produce_data(writer, parts, topic_data_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 9:
         writer.append(0)
 
@@ -532,15 +566,19 @@ def _read_produce_response(data: bytes, position: i64, version: i64) -> tuple[Pr
     if version >= 9:
         count, position = read_compact_count(data, position, 3)
         responses = []
-        for _ in range(count):
+        for nth in range(count):
             responses_item, position = _read_topic_produce_response(data, position, version)
             responses.append(responses_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 6)
         responses = []
-        for _ in range(count):
+        for nth in range(count):
             responses_item, position = _read_topic_produce_response(data, position, version)
             responses.append(responses_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     throttle_time_ms = read_i32_be(data, position)
     position += 4
     if version >= 9:
@@ -551,9 +589,11 @@ def _read_produce_response(data: bytes, position: i64, version: i64) -> tuple[Pr
                 if tag == 0 and version >= 10:
                     count, position = read_compact_count(data, position, 11)
                     node_endpoints = []
-                    for _ in range(count):
+                    for nth in range(count):
                         node_endpoints_item, position = _read_node_endpoint(data, position, version)
                         node_endpoints.append(node_endpoints_item)
+                        if nth & LONG_RUN == LONG_RUN:
+                            give_way()
                 else:
                     position = end
                 if position != end:
@@ -567,13 +607,17 @@ def _write_produce_response(writer: BytesWriter, message: ProduceResponse, versi
     if version >= 9:
         responses = message.responses
         write_uvarint(writer, len(responses) + 1)
-        for responses_item in responses:
+        for nth, responses_item in enumerate(responses):
             _write_topic_produce_response(writer, responses_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         responses = message.responses
         write_i32_be(writer, len(responses))
-        for responses_item in responses:
+        for nth, responses_item in enumerate(responses):
             _write_topic_produce_response(writer, responses_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     write_i32_be(writer, message.throttle_time_ms)
     if version < 10:
         if message.node_endpoints:
@@ -584,8 +628,10 @@ def _write_produce_response(writer: BytesWriter, message: ProduceResponse, versi
             body = BytesWriter()
             node_endpoints = message.node_endpoints
             write_uvarint(body, len(node_endpoints) + 1)
-            for node_endpoints_item in node_endpoints:
+            for nth, node_endpoints_item in enumerate(node_endpoints):
                 _write_node_endpoint(body, node_endpoints_item, version)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
             write_tag(writer, 0, body)
         else:
             writer.append(0)

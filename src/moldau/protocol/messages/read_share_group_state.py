@@ -18,8 +18,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -77,9 +79,11 @@ def _read_read_state_data(data: bytes, position: i64, version: i64) -> tuple[Rea
     position += 16
     count, position = read_compact_count(data, position, 9)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_partition_data(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ReadStateData(topic_id, partitions), position
 
@@ -88,8 +92,10 @@ def _write_read_state_data(writer: BytesWriter, message: ReadStateData, version:
     write_uuid(writer, message.topic_id)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_partition_data(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -147,9 +153,11 @@ def _read_partition_result(data: bytes, position: i64, version: i64) -> tuple[Pa
     position += 12
     count, position = read_compact_count(data, position, 20)
     state_batches = []
-    for _ in range(count):
+    for nth in range(count):
         state_batches_item, position = _read_state_batch(data, position, version)
         state_batches.append(state_batches_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return PartitionResult(partition, error_code, error_message, state_epoch, start_offset, state_batches), position
 
@@ -162,8 +170,10 @@ def _write_partition_result(writer: BytesWriter, message: PartitionResult, versi
     write_i64_be(writer, message.start_offset)
     state_batches = message.state_batches
     write_uvarint(writer, len(state_batches) + 1)
-    for state_batches_item in state_batches:
+    for nth, state_batches_item in enumerate(state_batches):
         _write_state_batch(writer, state_batches_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -182,9 +192,11 @@ def _read_read_state_result(data: bytes, position: i64, version: i64) -> tuple[R
     position += 16
     count, position = read_compact_count(data, position, 21)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_partition_result(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ReadStateResult(topic_id, partitions), position
 
@@ -193,8 +205,10 @@ def _write_read_state_result(writer: BytesWriter, message: ReadStateResult, vers
     write_uuid(writer, message.topic_id)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_partition_result(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -243,9 +257,11 @@ def _read_read_share_group_state_request(data: bytes, position: i64, version: i6
     group_id, position = read_compact_string(data, position)
     count, position = read_compact_count(data, position, 18)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_read_state_data(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ReadShareGroupStateRequest(group_id, topics), position
 
@@ -254,8 +270,10 @@ def _write_read_share_group_state_request(writer: BytesWriter, message: ReadShar
     write_compact_string(writer, message.group_id)
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_read_state_data(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -302,9 +320,11 @@ def _read_read_share_group_state_response(data: bytes, position: i64, version: i
     results: list[ReadStateResult]
     count, position = read_compact_count(data, position, 18)
     results = []
-    for _ in range(count):
+    for nth in range(count):
         results_item, position = _read_read_state_result(data, position, version)
         results.append(results_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ReadShareGroupStateResponse(results), position
 
@@ -312,6 +332,8 @@ def _read_read_share_group_state_response(data: bytes, position: i64, version: i
 def _write_read_share_group_state_response(writer: BytesWriter, message: ReadShareGroupStateResponse, version: i64) -> None:
     results = message.results
     write_uvarint(writer, len(results) + 1)
-    for results_item in results:
+    for nth, results_item in enumerate(results):
         _write_read_state_result(writer, results_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)

@@ -18,8 +18,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -75,9 +77,11 @@ def _read_read_state_summary_data(data: bytes, position: i64, version: i64) -> t
     position += 16
     count, position = read_compact_count(data, position, 9)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_partition_data(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ReadStateSummaryData(topic_id, partitions), position
 
@@ -86,8 +90,10 @@ def _write_read_state_summary_data(writer: BytesWriter, message: ReadStateSummar
     write_uuid(writer, message.topic_id)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_partition_data(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -152,9 +158,11 @@ def _read_read_state_summary_result(data: bytes, position: i64, version: i64) ->
     position += 16
     count, position = read_compact_count(data, position, 24)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_partition_result(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ReadStateSummaryResult(topic_id, partitions), position
 
@@ -163,8 +171,10 @@ def _write_read_state_summary_result(writer: BytesWriter, message: ReadStateSumm
     write_uuid(writer, message.topic_id)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_partition_result(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -213,9 +223,11 @@ def _read_read_share_group_state_summary_request(data: bytes, position: i64, ver
     group_id, position = read_compact_string(data, position)
     count, position = read_compact_count(data, position, 18)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_read_state_summary_data(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ReadShareGroupStateSummaryRequest(group_id, topics), position
 
@@ -224,8 +236,10 @@ def _write_read_share_group_state_summary_request(writer: BytesWriter, message: 
     write_compact_string(writer, message.group_id)
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_read_state_summary_data(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -272,9 +286,11 @@ def _read_read_share_group_state_summary_response(data: bytes, position: i64, ve
     results: list[ReadStateSummaryResult]
     count, position = read_compact_count(data, position, 18)
     results = []
-    for _ in range(count):
+    for nth in range(count):
         results_item, position = _read_read_state_summary_result(data, position, version)
         results.append(results_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ReadShareGroupStateSummaryResponse(results), position
 
@@ -282,6 +298,8 @@ def _read_read_share_group_state_summary_response(data: bytes, position: i64, ve
 def _write_read_share_group_state_summary_response(writer: BytesWriter, message: ReadShareGroupStateSummaryResponse, version: i64) -> None:
     results = message.results
     write_uvarint(writer, len(results) + 1)
-    for results_item in results:
+    for nth, results_item in enumerate(results):
         _write_read_state_summary_result(writer, results_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)

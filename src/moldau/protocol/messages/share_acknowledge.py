@@ -18,8 +18,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -87,9 +89,11 @@ def _read_acknowledge_partition(data: bytes, position: i64, version: i64) -> tup
     position += 4
     count, position = read_compact_count(data, position, 18)
     acknowledgement_batches = []
-    for _ in range(count):
+    for nth in range(count):
         acknowledgement_batches_item, position = _read_acknowledgement_batch(data, position, version)
         acknowledgement_batches.append(acknowledgement_batches_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return AcknowledgePartition(partition_index, acknowledgement_batches), position
 
@@ -98,8 +102,10 @@ def _write_acknowledge_partition(writer: BytesWriter, message: AcknowledgePartit
     write_i32_be(writer, message.partition_index)
     acknowledgement_batches = message.acknowledgement_batches
     write_uvarint(writer, len(acknowledgement_batches) + 1)
-    for acknowledgement_batches_item in acknowledgement_batches:
+    for nth, acknowledgement_batches_item in enumerate(acknowledgement_batches):
         _write_acknowledgement_batch(writer, acknowledgement_batches_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -118,9 +124,11 @@ def _read_acknowledge_topic(data: bytes, position: i64, version: i64) -> tuple[A
     position += 16
     count, position = read_compact_count(data, position, 6)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_acknowledge_partition(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return AcknowledgeTopic(topic_id, partitions), position
 
@@ -129,8 +137,10 @@ def _write_acknowledge_topic(writer: BytesWriter, message: AcknowledgeTopic, ver
     write_uuid(writer, message.topic_id)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_acknowledge_partition(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -202,9 +212,11 @@ def _read_share_acknowledge_topic_response(data: bytes, position: i64, version: 
     position += 16
     count, position = read_compact_count(data, position, 17)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_partition_data(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ShareAcknowledgeTopicResponse(topic_id, partitions), position
 
@@ -213,8 +225,10 @@ def _write_share_acknowledge_topic_response(writer: BytesWriter, message: ShareA
     write_uuid(writer, message.topic_id)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_partition_data(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -308,9 +322,11 @@ def _read_share_acknowledge_request(data: bytes, position: i64, version: i64) ->
         is_renew_ack = False
     count, position = read_compact_count(data, position, 18)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_acknowledge_topic(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ShareAcknowledgeRequest(group_id, member_id, share_session_epoch, is_renew_ack, topics), position
 
@@ -326,8 +342,10 @@ def _write_share_acknowledge_request(writer: BytesWriter, message: ShareAcknowle
             raise unsupported_field("ShareAcknowledgeRequest", "is_renew_ack", version)
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_acknowledge_topic(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -391,14 +409,18 @@ def _read_share_acknowledge_response(data: bytes, position: i64, version: i64) -
         acquisition_lock_timeout_ms = 0
     count, position = read_compact_count(data, position, 18)
     responses = []
-    for _ in range(count):
+    for nth in range(count):
         responses_item, position = _read_share_acknowledge_topic_response(data, position, version)
         responses.append(responses_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 11)
     node_endpoints = []
-    for _ in range(count):
+    for nth in range(count):
         node_endpoints_item, position = _read_node_endpoint(data, position, version)
         node_endpoints.append(node_endpoints_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ShareAcknowledgeResponse(throttle_time_ms, error_code, error_message, acquisition_lock_timeout_ms, responses, node_endpoints), position
 
@@ -411,10 +433,14 @@ def _write_share_acknowledge_response(writer: BytesWriter, message: ShareAcknowl
         write_i32_be(writer, message.acquisition_lock_timeout_ms)
     responses = message.responses
     write_uvarint(writer, len(responses) + 1)
-    for responses_item in responses:
+    for nth, responses_item in enumerate(responses):
         _write_share_acknowledge_topic_response(writer, responses_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     node_endpoints = message.node_endpoints
     write_uvarint(writer, len(node_endpoints) + 1)
-    for node_endpoints_item in node_endpoints:
+    for nth, node_endpoints_item in enumerate(node_endpoints):
         _write_node_endpoint(writer, node_endpoints_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)

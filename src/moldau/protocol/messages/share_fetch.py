@@ -18,8 +18,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -93,9 +95,11 @@ def _read_fetch_partition(data: bytes, position: i64, version: i64) -> tuple[Fet
     position += 4
     count, position = read_compact_count(data, position, 18)
     acknowledgement_batches = []
-    for _ in range(count):
+    for nth in range(count):
         acknowledgement_batches_item, position = _read_acknowledgement_batch(data, position, version)
         acknowledgement_batches.append(acknowledgement_batches_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return FetchPartition(partition_index, acknowledgement_batches), position
 
@@ -104,8 +108,10 @@ def _write_fetch_partition(writer: BytesWriter, message: FetchPartition, version
     write_i32_be(writer, message.partition_index)
     acknowledgement_batches = message.acknowledgement_batches
     write_uvarint(writer, len(acknowledgement_batches) + 1)
-    for acknowledgement_batches_item in acknowledgement_batches:
+    for nth, acknowledgement_batches_item in enumerate(acknowledgement_batches):
         _write_acknowledgement_batch(writer, acknowledgement_batches_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -124,9 +130,11 @@ def _read_fetch_topic(data: bytes, position: i64, version: i64) -> tuple[FetchTo
     position += 16
     count, position = read_compact_count(data, position, 6)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_fetch_partition(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return FetchTopic(topic_id, partitions), position
 
@@ -135,8 +143,10 @@ def _write_fetch_topic(writer: BytesWriter, message: FetchTopic, version: i64) -
     write_uuid(writer, message.topic_id)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_fetch_partition(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -247,9 +257,11 @@ def _read_partition_data(data: bytes, position: i64, version: i64) -> tuple[Part
     records, position = read_compact_records(data, position)
     count, position = read_compact_count(data, position, 19)
     acquired_records = []
-    for _ in range(count):
+    for nth in range(count):
         acquired_records_item, position = _read_acquired_records(data, position, version)
         acquired_records.append(acquired_records_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return PartitionData(partition_index, error_code, error_message, acknowledge_error_code, acknowledge_error_message, current_leader, records, acquired_records), position
 
@@ -264,8 +276,10 @@ def _write_partition_data(writer: BytesWriter, parts: list[Part] | None, message
     write_compact_records(writer, parts, message.records)
     acquired_records = message.acquired_records
     write_uvarint(writer, len(acquired_records) + 1)
-    for acquired_records_item in acquired_records:
+    for nth, acquired_records_item in enumerate(acquired_records):
         _write_acquired_records(writer, acquired_records_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -284,9 +298,11 @@ def _read_share_fetchable_topic_response(data: bytes, position: i64, version: i6
     position += 16
     count, position = read_compact_count(data, position, 22)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_partition_data(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ShareFetchableTopicResponse(topic_id, partitions), position
 
@@ -295,8 +311,10 @@ def _write_share_fetchable_topic_response(writer: BytesWriter, parts: list[Part]
     write_uuid(writer, message.topic_id)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_partition_data(writer, parts, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -406,14 +424,18 @@ def _read_share_fetch_request(data: bytes, position: i64, version: i64) -> tuple
         is_renew_ack = False
     count, position = read_compact_count(data, position, 18)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_fetch_topic(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 18)
     forgotten_topics_data = []
-    for _ in range(count):
+    for nth in range(count):
         forgotten_topics_data_item, position = _read_forgotten_topic(data, position, version)
         forgotten_topics_data.append(forgotten_topics_data_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ShareFetchRequest(group_id, member_id, share_session_epoch, max_wait_ms, min_bytes, max_bytes, max_records, batch_size, share_acquire_mode, is_renew_ack, topics, forgotten_topics_data), position
 
@@ -435,12 +457,16 @@ def _write_share_fetch_request(writer: BytesWriter, message: ShareFetchRequest, 
             raise unsupported_field("ShareFetchRequest", "is_renew_ack", version)
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_fetch_topic(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     forgotten_topics_data = message.forgotten_topics_data
     write_uvarint(writer, len(forgotten_topics_data) + 1)
-    for forgotten_topics_data_item in forgotten_topics_data:
+    for nth, forgotten_topics_data_item in enumerate(forgotten_topics_data):
         _write_forgotten_topic(writer, forgotten_topics_data_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -502,14 +528,18 @@ def _read_share_fetch_response(data: bytes, position: i64, version: i64) -> tupl
     position += 4
     count, position = read_compact_count(data, position, 18)
     responses = []
-    for _ in range(count):
+    for nth in range(count):
         responses_item, position = _read_share_fetchable_topic_response(data, position, version)
         responses.append(responses_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 11)
     node_endpoints = []
-    for _ in range(count):
+    for nth in range(count):
         node_endpoints_item, position = _read_node_endpoint(data, position, version)
         node_endpoints.append(node_endpoints_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ShareFetchResponse(throttle_time_ms, error_code, error_message, acquisition_lock_timeout_ms, responses, node_endpoints), position
 
@@ -521,10 +551,14 @@ def _write_share_fetch_response(writer: BytesWriter, parts: list[Part] | None, m
     write_i32_be(writer, message.acquisition_lock_timeout_ms)
     responses = message.responses
     write_uvarint(writer, len(responses) + 1)
-    for responses_item in responses:
+    for nth, responses_item in enumerate(responses):
         _write_share_fetchable_topic_response(writer, parts, responses_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     node_endpoints = message.node_endpoints
     write_uvarint(writer, len(node_endpoints) + 1)
-    for node_endpoints_item in node_endpoints:
+    for nth, node_endpoints_item in enumerate(node_endpoints):
         _write_node_endpoint(writer, node_endpoints_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)

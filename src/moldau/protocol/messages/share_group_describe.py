@@ -10,8 +10,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -77,9 +79,11 @@ def _read_assignment(data: bytes, position: i64, version: i64) -> tuple[Assignme
     topic_partitions: list[TopicPartitions]
     count, position = read_compact_count(data, position, 19)
     topic_partitions = []
-    for _ in range(count):
+    for nth in range(count):
         topic_partitions_item, position = _read_topic_partitions(data, position, version)
         topic_partitions.append(topic_partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return Assignment(topic_partitions), position
 
@@ -87,8 +91,10 @@ def _read_assignment(data: bytes, position: i64, version: i64) -> tuple[Assignme
 def _write_assignment(writer: BytesWriter, message: Assignment, version: i64) -> None:
     topic_partitions = message.topic_partitions
     write_uvarint(writer, len(topic_partitions) + 1)
-    for topic_partitions_item in topic_partitions:
+    for nth, topic_partitions_item in enumerate(topic_partitions):
         _write_topic_partitions(writer, topic_partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -165,9 +171,11 @@ def _read_described_group(data: bytes, position: i64, version: i64) -> tuple[Des
     assignor_name, position = read_compact_string(data, position)
     count, position = read_compact_count(data, position, 12)
     members = []
-    for _ in range(count):
+    for nth in range(count):
         members_item, position = _read_member(data, position, version)
         members.append(members_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     authorized_operations = read_i32_be(data, position)
     position += 4
     position = skip_tags(data, position) if data[position] else position + 1
@@ -184,8 +192,10 @@ def _write_described_group(writer: BytesWriter, message: DescribedGroup, version
     write_compact_string(writer, message.assignor_name)
     members = message.members
     write_uvarint(writer, len(members) + 1)
-    for members_item in members:
+    for nth, members_item in enumerate(members):
         _write_member(writer, members_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     write_i32_be(writer, message.authorized_operations)
     writer.append(0)
 
@@ -294,9 +304,11 @@ def _read_share_group_describe_response(data: bytes, position: i64, version: i64
     position += 4
     count, position = read_compact_count(data, position, 20)
     groups = []
-    for _ in range(count):
+    for nth in range(count):
         groups_item, position = _read_described_group(data, position, version)
         groups.append(groups_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ShareGroupDescribeResponse(throttle_time_ms, groups), position
 
@@ -305,6 +317,8 @@ def _write_share_group_describe_response(writer: BytesWriter, message: ShareGrou
     write_i32_be(writer, message.throttle_time_ms)
     groups = message.groups
     write_uvarint(writer, len(groups) + 1)
-    for groups_item in groups:
+    for nth, groups_item in enumerate(groups):
         _write_described_group(writer, groups_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)

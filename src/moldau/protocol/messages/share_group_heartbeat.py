@@ -10,8 +10,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_count,
@@ -76,9 +78,11 @@ def _read_assignment(data: bytes, position: i64, version: i64) -> tuple[Assignme
     topic_partitions: list[TopicPartitions]
     count, position = read_compact_count(data, position, 18)
     topic_partitions = []
-    for _ in range(count):
+    for nth in range(count):
         topic_partitions_item, position = _read_topic_partitions(data, position, version)
         topic_partitions.append(topic_partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return Assignment(topic_partitions), position
 
@@ -86,8 +90,10 @@ def _read_assignment(data: bytes, position: i64, version: i64) -> tuple[Assignme
 def _write_assignment(writer: BytesWriter, message: Assignment, version: i64) -> None:
     topic_partitions = message.topic_partitions
     write_uvarint(writer, len(topic_partitions) + 1)
-    for topic_partitions_item in topic_partitions:
+    for nth, topic_partitions_item in enumerate(topic_partitions):
         _write_topic_partitions(writer, topic_partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 

@@ -17,8 +17,10 @@ from librt.strings import (
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_count,
@@ -85,9 +87,11 @@ def _read_topic_info(data: bytes, position: i64, version: i64) -> tuple[TopicInf
     position += 6
     count, position = read_compact_count(data, position, 3)
     topic_configs = []
-    for _ in range(count):
+    for nth in range(count):
         topic_configs_item, position = _read_key_value(data, position, version)
         topic_configs.append(topic_configs_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return TopicInfo(name, partitions, replication_factor, topic_configs), position
 
@@ -98,8 +102,10 @@ def _write_topic_info(writer: BytesWriter, message: TopicInfo, version: i64) -> 
     write_i16_be(writer, message.replication_factor)
     topic_configs = message.topic_configs
     write_uvarint(writer, len(topic_configs) + 1)
-    for topic_configs_item in topic_configs:
+    for nth, topic_configs_item in enumerate(topic_configs):
         _write_key_value(writer, topic_configs_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -127,14 +133,18 @@ def _read_subtopology(data: bytes, position: i64, version: i64) -> tuple[Subtopo
     repartition_sink_topics, position = read_compact_string_list(data, position, count)
     count, position = read_compact_count(data, position, 9)
     state_changelog_topics = []
-    for _ in range(count):
+    for nth in range(count):
         state_changelog_topics_item, position = _read_topic_info(data, position, version)
         state_changelog_topics.append(state_changelog_topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 9)
     repartition_source_topics = []
-    for _ in range(count):
+    for nth in range(count):
         repartition_source_topics_item, position = _read_topic_info(data, position, version)
         repartition_source_topics.append(repartition_source_topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return Subtopology(subtopology_id, source_topics, repartition_sink_topics, state_changelog_topics, repartition_source_topics), position
 
@@ -149,12 +159,16 @@ def _write_subtopology(writer: BytesWriter, message: Subtopology, version: i64) 
     write_compact_string_list(writer, repartition_sink_topics)
     state_changelog_topics = message.state_changelog_topics
     write_uvarint(writer, len(state_changelog_topics) + 1)
-    for state_changelog_topics_item in state_changelog_topics:
+    for nth, state_changelog_topics_item in enumerate(state_changelog_topics):
         _write_topic_info(writer, state_changelog_topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     repartition_source_topics = message.repartition_source_topics
     write_uvarint(writer, len(repartition_source_topics) + 1)
-    for repartition_source_topics_item in repartition_source_topics:
+    for nth, repartition_source_topics_item in enumerate(repartition_source_topics):
         _write_topic_info(writer, repartition_source_topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -176,9 +190,11 @@ def _read_topology(data: bytes, position: i64, version: i64) -> tuple[Topology, 
         subtopologies = None
     else:
         subtopologies = []
-        for _ in range(count):
+        for nth in range(count):
             subtopologies_item, position = _read_subtopology(data, position, version)
             subtopologies.append(subtopologies_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return Topology(epoch, subtopologies), position
 
@@ -190,8 +206,10 @@ def _write_topology(writer: BytesWriter, message: Topology, version: i64) -> Non
         writer.append(0)
     else:
         write_uvarint(writer, len(subtopologies) + 1)
-        for subtopologies_item in subtopologies:
+        for nth, subtopologies_item in enumerate(subtopologies):
             _write_subtopology(writer, subtopologies_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     writer.append(0)
 
 
@@ -287,19 +305,25 @@ def _read_assignment(data: bytes, position: i64, version: i64) -> tuple[Assignme
     warmup_tasks: list[TaskIds]
     count, position = read_compact_count(data, position, 3)
     active_tasks = []
-    for _ in range(count):
+    for nth in range(count):
         active_tasks_item, position = _read_task_ids(data, position, version)
         active_tasks.append(active_tasks_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 3)
     standby_tasks = []
-    for _ in range(count):
+    for nth in range(count):
         standby_tasks_item, position = _read_task_ids(data, position, version)
         standby_tasks.append(standby_tasks_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 3)
     warmup_tasks = []
-    for _ in range(count):
+    for nth in range(count):
         warmup_tasks_item, position = _read_task_ids(data, position, version)
         warmup_tasks.append(warmup_tasks_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return Assignment(active_tasks, standby_tasks, warmup_tasks), position
 
@@ -307,16 +331,22 @@ def _read_assignment(data: bytes, position: i64, version: i64) -> tuple[Assignme
 def _write_assignment(writer: BytesWriter, message: Assignment, version: i64) -> None:
     active_tasks = message.active_tasks
     write_uvarint(writer, len(active_tasks) + 1)
-    for active_tasks_item in active_tasks:
+    for nth, active_tasks_item in enumerate(active_tasks):
         _write_task_ids(writer, active_tasks_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     standby_tasks = message.standby_tasks
     write_uvarint(writer, len(standby_tasks) + 1)
-    for standby_tasks_item in standby_tasks:
+    for nth, standby_tasks_item in enumerate(standby_tasks):
         _write_task_ids(writer, standby_tasks_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     warmup_tasks = message.warmup_tasks
     write_uvarint(writer, len(warmup_tasks) + 1)
-    for warmup_tasks_item in warmup_tasks:
+    for nth, warmup_tasks_item in enumerate(warmup_tasks):
         _write_task_ids(writer, warmup_tasks_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -367,19 +397,25 @@ def _read_member(data: bytes, position: i64, version: i64) -> tuple[Member, i64]
         user_endpoint, position = _read_endpoint(data, position, version)
     count, position = read_compact_count(data, position, 3)
     client_tags = []
-    for _ in range(count):
+    for nth in range(count):
         client_tags_item, position = _read_key_value(data, position, version)
         client_tags.append(client_tags_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 14)
     task_offsets = []
-    for _ in range(count):
+    for nth in range(count):
         task_offsets_item, position = _read_task_offset(data, position, version)
         task_offsets.append(task_offsets_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 14)
     task_end_offsets = []
-    for _ in range(count):
+    for nth in range(count):
         task_end_offsets_item, position = _read_task_offset(data, position, version)
         task_end_offsets.append(task_end_offsets_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     assignment, position = _read_assignment(data, position, version)
     target_assignment, position = _read_assignment(data, position, version)
     is_classic = data[position] != 0
@@ -405,16 +441,22 @@ def _write_member(writer: BytesWriter, message: Member, version: i64) -> None:
         _write_endpoint(writer, user_endpoint, version)
     client_tags = message.client_tags
     write_uvarint(writer, len(client_tags) + 1)
-    for client_tags_item in client_tags:
+    for nth, client_tags_item in enumerate(client_tags):
         _write_key_value(writer, client_tags_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     task_offsets = message.task_offsets
     write_uvarint(writer, len(task_offsets) + 1)
-    for task_offsets_item in task_offsets:
+    for nth, task_offsets_item in enumerate(task_offsets):
         _write_task_offset(writer, task_offsets_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     task_end_offsets = message.task_end_offsets
     write_uvarint(writer, len(task_end_offsets) + 1)
-    for task_end_offsets_item in task_end_offsets:
+    for nth, task_end_offsets_item in enumerate(task_end_offsets):
         _write_task_offset(writer, task_end_offsets_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     _write_assignment(writer, message.assignment, version)
     _write_assignment(writer, message.target_assignment, version)
     write_bool(writer, message.is_classic)
@@ -457,9 +499,11 @@ def _read_described_group(data: bytes, position: i64, version: i64) -> tuple[Des
         topology, position = _read_topology(data, position, version)
     count, position = read_compact_count(data, position, 28)
     members = []
-    for _ in range(count):
+    for nth in range(count):
         members_item, position = _read_member(data, position, version)
         members.append(members_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     authorized_operations = read_i32_be(data, position)
     position += 4
     position = skip_tags(data, position) if data[position] else position + 1
@@ -481,8 +525,10 @@ def _write_described_group(writer: BytesWriter, message: DescribedGroup, version
         _write_topology(writer, topology, version)
     members = message.members
     write_uvarint(writer, len(members) + 1)
-    for members_item in members:
+    for nth, members_item in enumerate(members):
         _write_member(writer, members_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     write_i32_be(writer, message.authorized_operations)
     writer.append(0)
 
@@ -591,9 +637,11 @@ def _read_streams_group_describe_response(data: bytes, position: i64, version: i
     position += 4
     count, position = read_compact_count(data, position, 20)
     groups = []
-    for _ in range(count):
+    for nth in range(count):
         groups_item, position = _read_described_group(data, position, version)
         groups.append(groups_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return StreamsGroupDescribeResponse(throttle_time_ms, groups), position
 
@@ -602,6 +650,8 @@ def _write_streams_group_describe_response(writer: BytesWriter, message: Streams
     write_i32_be(writer, message.throttle_time_ms)
     groups = message.groups
     write_uvarint(writer, len(groups) + 1)
-    for groups_item in groups:
+    for nth, groups_item in enumerate(groups):
         _write_described_group(writer, groups_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)

@@ -17,8 +17,10 @@ from librt.strings import (
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_count,
@@ -87,9 +89,11 @@ def _read_topic_info(data: bytes, position: i64, version: i64) -> tuple[TopicInf
     position += 6
     count, position = read_compact_count(data, position, 3)
     topic_configs = []
-    for _ in range(count):
+    for nth in range(count):
         topic_configs_item, position = _read_key_value(data, position, version)
         topic_configs.append(topic_configs_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return TopicInfo(name, partitions, replication_factor, topic_configs), position
 
@@ -100,8 +104,10 @@ def _write_topic_info(writer: BytesWriter, message: TopicInfo, version: i64) -> 
     write_i16_be(writer, message.replication_factor)
     topic_configs = message.topic_configs
     write_uvarint(writer, len(topic_configs) + 1)
-    for topic_configs_item in topic_configs:
+    for nth, topic_configs_item in enumerate(topic_configs):
         _write_key_value(writer, topic_configs_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -173,21 +179,27 @@ def _read_subtopology(data: bytes, position: i64, version: i64) -> tuple[Subtopo
     source_topic_regex, position = read_compact_string_list(data, position, count)
     count, position = read_compact_count(data, position, 9)
     state_changelog_topics = []
-    for _ in range(count):
+    for nth in range(count):
         state_changelog_topics_item, position = _read_topic_info(data, position, version)
         state_changelog_topics.append(state_changelog_topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 1)
     repartition_sink_topics, position = read_compact_string_list(data, position, count)
     count, position = read_compact_count(data, position, 9)
     repartition_source_topics = []
-    for _ in range(count):
+    for nth in range(count):
         repartition_source_topics_item, position = _read_topic_info(data, position, version)
         repartition_source_topics.append(repartition_source_topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 4)
     copartition_groups = []
-    for _ in range(count):
+    for nth in range(count):
         copartition_groups_item, position = _read_copartition_group(data, position, version)
         copartition_groups.append(copartition_groups_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return Subtopology(subtopology_id, source_topics, source_topic_regex, state_changelog_topics, repartition_sink_topics, repartition_source_topics, copartition_groups), position
 
@@ -202,19 +214,25 @@ def _write_subtopology(writer: BytesWriter, message: Subtopology, version: i64) 
     write_compact_string_list(writer, source_topic_regex)
     state_changelog_topics = message.state_changelog_topics
     write_uvarint(writer, len(state_changelog_topics) + 1)
-    for state_changelog_topics_item in state_changelog_topics:
+    for nth, state_changelog_topics_item in enumerate(state_changelog_topics):
         _write_topic_info(writer, state_changelog_topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     repartition_sink_topics = message.repartition_sink_topics
     write_uvarint(writer, len(repartition_sink_topics) + 1)
     write_compact_string_list(writer, repartition_sink_topics)
     repartition_source_topics = message.repartition_source_topics
     write_uvarint(writer, len(repartition_source_topics) + 1)
-    for repartition_source_topics_item in repartition_source_topics:
+    for nth, repartition_source_topics_item in enumerate(repartition_source_topics):
         _write_topic_info(writer, repartition_source_topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     copartition_groups = message.copartition_groups
     write_uvarint(writer, len(copartition_groups) + 1)
-    for copartition_groups_item in copartition_groups:
+    for nth, copartition_groups_item in enumerate(copartition_groups):
         _write_copartition_group(writer, copartition_groups_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -233,9 +251,11 @@ def _read_topology(data: bytes, position: i64, version: i64) -> tuple[Topology, 
     position += 4
     count, position = read_compact_count(data, position, 8)
     subtopologies = []
-    for _ in range(count):
+    for nth in range(count):
         subtopologies_item, position = _read_subtopology(data, position, version)
         subtopologies.append(subtopologies_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return Topology(epoch, subtopologies), position
 
@@ -244,8 +264,10 @@ def _write_topology(writer: BytesWriter, message: Topology, version: i64) -> Non
     write_i32_be(writer, message.epoch)
     subtopologies = message.subtopologies
     write_uvarint(writer, len(subtopologies) + 1)
-    for subtopologies_item in subtopologies:
+    for nth, subtopologies_item in enumerate(subtopologies):
         _write_subtopology(writer, subtopologies_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -391,14 +413,18 @@ def _read_endpoint_to_partitions(data: bytes, position: i64, version: i64) -> tu
     user_endpoint, position = _read_endpoint(data, position, version)
     count, position = read_compact_count(data, position, 3)
     active_partitions = []
-    for _ in range(count):
+    for nth in range(count):
         active_partitions_item, position = _read_topic_partition(data, position, version)
         active_partitions.append(active_partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 3)
     standby_partitions = []
-    for _ in range(count):
+    for nth in range(count):
         standby_partitions_item, position = _read_topic_partition(data, position, version)
         standby_partitions.append(standby_partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return EndpointToPartitions(user_endpoint, active_partitions, standby_partitions), position
 
@@ -407,12 +433,16 @@ def _write_endpoint_to_partitions(writer: BytesWriter, message: EndpointToPartit
     _write_endpoint(writer, message.user_endpoint, version)
     active_partitions = message.active_partitions
     write_uvarint(writer, len(active_partitions) + 1)
-    for active_partitions_item in active_partitions:
+    for nth, active_partitions_item in enumerate(active_partitions):
         _write_topic_partition(writer, active_partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     standby_partitions = message.standby_partitions
     write_uvarint(writer, len(standby_partitions) + 1)
-    for standby_partitions_item in standby_partitions:
+    for nth, standby_partitions_item in enumerate(standby_partitions):
         _write_topic_partition(writer, standby_partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -503,25 +533,31 @@ def _read_streams_group_heartbeat_request(data: bytes, position: i64, version: i
         active_tasks = None
     else:
         active_tasks = []
-        for _ in range(count):
+        for nth in range(count):
             active_tasks_item, position = _read_task_ids(data, position, version)
             active_tasks.append(active_tasks_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     count, position = read_compact_nullable_count(data, position, 3)
     if count < 0:
         standby_tasks = None
     else:
         standby_tasks = []
-        for _ in range(count):
+        for nth in range(count):
             standby_tasks_item, position = _read_task_ids(data, position, version)
             standby_tasks.append(standby_tasks_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     count, position = read_compact_nullable_count(data, position, 3)
     if count < 0:
         warmup_tasks = None
     else:
         warmup_tasks = []
-        for _ in range(count):
+        for nth in range(count):
             warmup_tasks_item, position = _read_task_ids(data, position, version)
             warmup_tasks.append(warmup_tasks_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     process_id, position = read_compact_nullable_string(data, position)
     if read_i8(data, position) < 0:
         user_endpoint = None
@@ -534,25 +570,31 @@ def _read_streams_group_heartbeat_request(data: bytes, position: i64, version: i
         client_tags = None
     else:
         client_tags = []
-        for _ in range(count):
+        for nth in range(count):
             client_tags_item, position = _read_key_value(data, position, version)
             client_tags.append(client_tags_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     count, position = read_compact_nullable_count(data, position, 14)
     if count < 0:
         task_offsets = None
     else:
         task_offsets = []
-        for _ in range(count):
+        for nth in range(count):
             task_offsets_item, position = _read_task_offset(data, position, version)
             task_offsets.append(task_offsets_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     count, position = read_compact_nullable_count(data, position, 14)
     if count < 0:
         task_end_offsets = None
     else:
         task_end_offsets = []
-        for _ in range(count):
+        for nth in range(count):
             task_end_offsets_item, position = _read_task_offset(data, position, version)
             task_end_offsets.append(task_end_offsets_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     shutdown_application = data[position] != 0
     position += 1
     position = skip_tags(data, position) if data[position] else position + 1
@@ -578,22 +620,28 @@ def _write_streams_group_heartbeat_request(writer: BytesWriter, message: Streams
         writer.append(0)
     else:
         write_uvarint(writer, len(active_tasks) + 1)
-        for active_tasks_item in active_tasks:
+        for nth, active_tasks_item in enumerate(active_tasks):
             _write_task_ids(writer, active_tasks_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     standby_tasks = message.standby_tasks
     if standby_tasks is None:
         writer.append(0)
     else:
         write_uvarint(writer, len(standby_tasks) + 1)
-        for standby_tasks_item in standby_tasks:
+        for nth, standby_tasks_item in enumerate(standby_tasks):
             _write_task_ids(writer, standby_tasks_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     warmup_tasks = message.warmup_tasks
     if warmup_tasks is None:
         writer.append(0)
     else:
         write_uvarint(writer, len(warmup_tasks) + 1)
-        for warmup_tasks_item in warmup_tasks:
+        for nth, warmup_tasks_item in enumerate(warmup_tasks):
             _write_task_ids(writer, warmup_tasks_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     write_compact_nullable_string(writer, message.process_id)
     user_endpoint = message.user_endpoint
     if user_endpoint is None:
@@ -606,22 +654,28 @@ def _write_streams_group_heartbeat_request(writer: BytesWriter, message: Streams
         writer.append(0)
     else:
         write_uvarint(writer, len(client_tags) + 1)
-        for client_tags_item in client_tags:
+        for nth, client_tags_item in enumerate(client_tags):
             _write_key_value(writer, client_tags_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     task_offsets = message.task_offsets
     if task_offsets is None:
         writer.append(0)
     else:
         write_uvarint(writer, len(task_offsets) + 1)
-        for task_offsets_item in task_offsets:
+        for nth, task_offsets_item in enumerate(task_offsets):
             _write_task_offset(writer, task_offsets_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     task_end_offsets = message.task_end_offsets
     if task_end_offsets is None:
         writer.append(0)
     else:
         write_uvarint(writer, len(task_end_offsets) + 1)
-        for task_end_offsets_item in task_end_offsets:
+        for nth, task_end_offsets_item in enumerate(task_end_offsets):
             _write_task_offset(writer, task_end_offsets_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     write_bool(writer, message.shutdown_application)
     writer.append(0)
 
@@ -700,33 +754,41 @@ def _read_streams_group_heartbeat_response(data: bytes, position: i64, version: 
         status = None
     else:
         status = []
-        for _ in range(count):
+        for nth in range(count):
             status_item, position = _read_status(data, position, version)
             status.append(status_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     count, position = read_compact_nullable_count(data, position, 3)
     if count < 0:
         active_tasks = None
     else:
         active_tasks = []
-        for _ in range(count):
+        for nth in range(count):
             active_tasks_item, position = _read_task_ids(data, position, version)
             active_tasks.append(active_tasks_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     count, position = read_compact_nullable_count(data, position, 3)
     if count < 0:
         standby_tasks = None
     else:
         standby_tasks = []
-        for _ in range(count):
+        for nth in range(count):
             standby_tasks_item, position = _read_task_ids(data, position, version)
             standby_tasks.append(standby_tasks_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     count, position = read_compact_nullable_count(data, position, 3)
     if count < 0:
         warmup_tasks = None
     else:
         warmup_tasks = []
-        for _ in range(count):
+        for nth in range(count):
             warmup_tasks_item, position = _read_task_ids(data, position, version)
             warmup_tasks.append(warmup_tasks_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     endpoint_information_epoch = read_i32_be(data, position)
     position += 4
     count, position = read_compact_nullable_count(data, position, 7)
@@ -734,9 +796,11 @@ def _read_streams_group_heartbeat_response(data: bytes, position: i64, version: 
         partitions_by_user_endpoint = None
     else:
         partitions_by_user_endpoint = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_by_user_endpoint_item, position = _read_endpoint_to_partitions(data, position, version)
             partitions_by_user_endpoint.append(partitions_by_user_endpoint_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return StreamsGroupHeartbeatResponse(throttle_time_ms, error_code, error_message, member_id, member_epoch, heartbeat_interval_ms, acceptable_recovery_lag, task_offset_interval_ms, status, active_tasks, standby_tasks, warmup_tasks, endpoint_information_epoch, partitions_by_user_endpoint), position
 
@@ -755,35 +819,45 @@ def _write_streams_group_heartbeat_response(writer: BytesWriter, message: Stream
         writer.append(0)
     else:
         write_uvarint(writer, len(status) + 1)
-        for status_item in status:
+        for nth, status_item in enumerate(status):
             _write_status(writer, status_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     active_tasks = message.active_tasks
     if active_tasks is None:
         writer.append(0)
     else:
         write_uvarint(writer, len(active_tasks) + 1)
-        for active_tasks_item in active_tasks:
+        for nth, active_tasks_item in enumerate(active_tasks):
             _write_task_ids(writer, active_tasks_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     standby_tasks = message.standby_tasks
     if standby_tasks is None:
         writer.append(0)
     else:
         write_uvarint(writer, len(standby_tasks) + 1)
-        for standby_tasks_item in standby_tasks:
+        for nth, standby_tasks_item in enumerate(standby_tasks):
             _write_task_ids(writer, standby_tasks_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     warmup_tasks = message.warmup_tasks
     if warmup_tasks is None:
         writer.append(0)
     else:
         write_uvarint(writer, len(warmup_tasks) + 1)
-        for warmup_tasks_item in warmup_tasks:
+        for nth, warmup_tasks_item in enumerate(warmup_tasks):
             _write_task_ids(writer, warmup_tasks_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     write_i32_be(writer, message.endpoint_information_epoch)
     partitions_by_user_endpoint = message.partitions_by_user_endpoint
     if partitions_by_user_endpoint is None:
         writer.append(0)
     else:
         write_uvarint(writer, len(partitions_by_user_endpoint) + 1)
-        for partitions_by_user_endpoint_item in partitions_by_user_endpoint:
+        for nth, partitions_by_user_endpoint_item in enumerate(partitions_by_user_endpoint):
             _write_endpoint_to_partitions(writer, partitions_by_user_endpoint_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     writer.append(0)

@@ -9,8 +9,10 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_bytes,
     read_compact_bytes,
@@ -147,15 +149,19 @@ def _read_sync_group_request(data: bytes, position: i64, version: i64) -> tuple[
     if version >= 4:
         count, position = read_compact_count(data, position, 3)
         assignments = []
-        for _ in range(count):
+        for nth in range(count):
             assignments_item, position = _read_sync_group_request_assignment(data, position, version)
             assignments.append(assignments_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 6)
         assignments = []
-        for _ in range(count):
+        for nth in range(count):
             assignments_item, position = _read_sync_group_request_assignment(data, position, version)
             assignments.append(assignments_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 4:
         position = skip_tags(data, position) if data[position] else position + 1
     return SyncGroupRequest(group_id, generation_id, member_id, group_instance_id, protocol_type, protocol_name, assignments), position
@@ -184,13 +190,17 @@ def _write_sync_group_request(writer: BytesWriter, message: SyncGroupRequest, ve
     if version >= 4:
         assignments = message.assignments
         write_uvarint(writer, len(assignments) + 1)
-        for assignments_item in assignments:
+        for nth, assignments_item in enumerate(assignments):
             _write_sync_group_request_assignment(writer, assignments_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         assignments = message.assignments
         write_i32_be(writer, len(assignments))
-        for assignments_item in assignments:
+        for nth, assignments_item in enumerate(assignments):
             _write_sync_group_request_assignment(writer, assignments_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 4:
         writer.append(0)
 

@@ -17,8 +17,10 @@ from librt.strings import (
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -100,16 +102,20 @@ def _read_txn_offset_commit_request_topic(data: bytes, position: i64, version: i
         name, position = read_compact_string(data, position)
         count, position = read_compact_count(data, position, 18)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_txn_offset_commit_request_partition(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         name, position = read_string(data, position)
         count, position = read_count(data, position, 14)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_txn_offset_commit_request_partition(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 3:
         position = skip_tags(data, position) if data[position] else position + 1
     return TxnOffsetCommitRequestTopic(name, partitions), position
@@ -120,14 +126,18 @@ def _write_txn_offset_commit_request_topic(writer: BytesWriter, message: TxnOffs
         write_compact_string(writer, message.name)
         partitions = message.partitions
         write_uvarint(writer, len(partitions) + 1)
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_txn_offset_commit_request_partition(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_string(writer, message.name)
         partitions = message.partitions
         write_i32_be(writer, len(partitions))
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_txn_offset_commit_request_partition(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 3:
         writer.append(0)
 
@@ -173,16 +183,20 @@ def _read_txn_offset_commit_response_topic(data: bytes, position: i64, version: 
         name, position = read_compact_string(data, position)
         count, position = read_compact_count(data, position, 7)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_txn_offset_commit_response_partition(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         name, position = read_string(data, position)
         count, position = read_count(data, position, 6)
         partitions = []
-        for _ in range(count):
+        for nth in range(count):
             partitions_item, position = _read_txn_offset_commit_response_partition(data, position, version)
             partitions.append(partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 3:
         position = skip_tags(data, position) if data[position] else position + 1
     return TxnOffsetCommitResponseTopic(name, partitions), position
@@ -193,14 +207,18 @@ def _write_txn_offset_commit_response_topic(writer: BytesWriter, message: TxnOff
         write_compact_string(writer, message.name)
         partitions = message.partitions
         write_uvarint(writer, len(partitions) + 1)
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_txn_offset_commit_response_partition(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         write_string(writer, message.name)
         partitions = message.partitions
         write_i32_be(writer, len(partitions))
-        for partitions_item in partitions:
+        for nth, partitions_item in enumerate(partitions):
             _write_txn_offset_commit_response_partition(writer, partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 3:
         writer.append(0)
 
@@ -274,18 +292,22 @@ def _read_txn_offset_commit_request(data: bytes, position: i64, version: i64) ->
         group_instance_id, position = read_compact_nullable_string(data, position)
         count, position = read_compact_count(data, position, 3)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_txn_offset_commit_request_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         generation_id = -1
         member_id = ""
         group_instance_id = None
         count, position = read_count(data, position, 6)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_txn_offset_commit_request_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 3:
         position = skip_tags(data, position) if data[position] else position + 1
     return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, generation_id, member_id, group_instance_id, topics), position
@@ -306,8 +328,10 @@ def _write_txn_offset_commit_request(writer: BytesWriter, message: TxnOffsetComm
         write_compact_nullable_string(writer, message.group_instance_id)
         topics = message.topics
         write_uvarint(writer, len(topics) + 1)
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_txn_offset_commit_request_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         if message.generation_id != -1:
             raise unsupported_field("TxnOffsetCommitRequest", "generation_id", version)
@@ -317,8 +341,10 @@ def _write_txn_offset_commit_request(writer: BytesWriter, message: TxnOffsetComm
             raise unsupported_field("TxnOffsetCommitRequest", "group_instance_id", version)
         topics = message.topics
         write_i32_be(writer, len(topics))
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_txn_offset_commit_request_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 3:
         writer.append(0)
 
@@ -370,15 +396,19 @@ def _read_txn_offset_commit_response(data: bytes, position: i64, version: i64) -
     if version >= 3:
         count, position = read_compact_count(data, position, 3)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_txn_offset_commit_response_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 6)
         topics = []
-        for _ in range(count):
+        for nth in range(count):
             topics_item, position = _read_txn_offset_commit_response_topic(data, position, version)
             topics.append(topics_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 3:
         position = skip_tags(data, position) if data[position] else position + 1
     return TxnOffsetCommitResponse(throttle_time_ms, topics), position
@@ -389,12 +419,16 @@ def _write_txn_offset_commit_response(writer: BytesWriter, message: TxnOffsetCom
     if version >= 3:
         topics = message.topics
         write_uvarint(writer, len(topics) + 1)
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_txn_offset_commit_response_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         topics = message.topics
         write_i32_be(writer, len(topics))
-        for topics_item in topics:
+        for nth, topics_item in enumerate(topics):
             _write_txn_offset_commit_response_topic(writer, topics_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 3:
         writer.append(0)

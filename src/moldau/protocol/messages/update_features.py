@@ -9,8 +9,10 @@ from librt.strings import BytesWriter, read_i16_be, read_i32_be, write_i16_be, w
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -148,9 +150,11 @@ def _read_update_features_request(data: bytes, position: i64, version: i64) -> t
     position += 4
     count, position = read_compact_count(data, position, 5)
     feature_updates = []
-    for _ in range(count):
+    for nth in range(count):
         feature_updates_item, position = _read_feature_update_key(data, position, version)
         feature_updates.append(feature_updates_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     if version >= 1:
         validate_only = data[position] != 0
         position += 1
@@ -164,8 +168,10 @@ def _write_update_features_request(writer: BytesWriter, message: UpdateFeaturesR
     write_i32_be(writer, message.timeout_ms)
     feature_updates = message.feature_updates
     write_uvarint(writer, len(feature_updates) + 1)
-    for feature_updates_item in feature_updates:
+    for nth, feature_updates_item in enumerate(feature_updates):
         _write_feature_update_key(writer, feature_updates_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     if version >= 1:
         write_bool(writer, message.validate_only)
     else:
@@ -228,9 +234,11 @@ def _read_update_features_response(data: bytes, position: i64, version: i64) -> 
     else:
         count, position = read_compact_count(data, position, 5)
         results = []
-        for _ in range(count):
+        for nth in range(count):
             results_item, position = _read_updatable_feature_result(data, position, version)
             results.append(results_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return UpdateFeaturesResponse(throttle_time_ms, error_code, error_message, results), position
 
@@ -242,6 +250,8 @@ def _write_update_features_response(writer: BytesWriter, message: UpdateFeatures
     if version < 2:
         results = message.results
         write_uvarint(writer, len(results) + 1)
-        for results_item in results:
+        for nth, results_item in enumerate(results):
             _write_updatable_feature_result(writer, results_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     writer.append(0)

@@ -10,8 +10,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -168,9 +170,11 @@ def _read_update_raft_voter_request(data: bytes, position: i64, version: i64) ->
     position += 24
     count, position = read_compact_count(data, position, 5)
     listeners = []
-    for _ in range(count):
+    for nth in range(count):
         listeners_item, position = _read_listener(data, position, version)
         listeners.append(listeners_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     kraft_version_feature, position = _read_kraft_version_feature(data, position, version)
     position = skip_tags(data, position) if data[position] else position + 1
     return UpdateRaftVoterRequest(cluster_id, current_leader_epoch, voter_id, voter_directory_id, listeners, kraft_version_feature), position
@@ -183,8 +187,10 @@ def _write_update_raft_voter_request(writer: BytesWriter, message: UpdateRaftVot
     write_uuid(writer, message.voter_directory_id)
     listeners = message.listeners
     write_uvarint(writer, len(listeners) + 1)
-    for listeners_item in listeners:
+    for nth, listeners_item in enumerate(listeners):
         _write_listener(writer, listeners_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     _write_kraft_version_feature(writer, message.kraft_version_feature, version)
     writer.append(0)
 

@@ -18,8 +18,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -118,9 +120,11 @@ def _read_topic_data(data: bytes, position: i64, version: i64) -> tuple[TopicDat
     topic_name, position = read_compact_string(data, position)
     count, position = read_compact_count(data, position, 25)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_partition_data(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return TopicData(topic_name, partitions), position
 
@@ -129,8 +133,10 @@ def _write_topic_data(writer: BytesWriter, message: TopicData, version: i64) -> 
     write_compact_string(writer, message.topic_name)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_partition_data(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -180,9 +186,11 @@ def _read_topic_data_response(data: bytes, position: i64, version: i64) -> tuple
     topic_name, position = read_compact_string(data, position)
     count, position = read_compact_count(data, position, 16)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_partition_data_response(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return TopicDataResponse(topic_name, partitions), position
 
@@ -191,8 +199,10 @@ def _write_topic_data_response(writer: BytesWriter, message: TopicDataResponse, 
     write_compact_string(writer, message.topic_name)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_partition_data_response(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -276,9 +286,11 @@ def _read_vote_request(data: bytes, position: i64, version: i64) -> tuple[VoteRe
         voter_id = -1
     count, position = read_compact_count(data, position, 3)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_topic_data(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return VoteRequest(cluster_id, voter_id, topics), position
 
@@ -289,8 +301,10 @@ def _write_vote_request(writer: BytesWriter, message: VoteRequest, version: i64)
         write_i32_be(writer, message.voter_id)
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_topic_data(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -342,9 +356,11 @@ def _read_vote_response(data: bytes, position: i64, version: i64) -> tuple[VoteR
     position += 2
     count, position = read_compact_count(data, position, 3)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_topic_data_response(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     if data[position]:
         tags, position = read_uvarint(data, position)
         for _ in range(tags):
@@ -352,9 +368,11 @@ def _read_vote_response(data: bytes, position: i64, version: i64) -> tuple[VoteR
             if tag == 0 and version >= 1:
                 count, position = read_compact_count(data, position, 8)
                 node_endpoints = []
-                for _ in range(count):
+                for nth in range(count):
                     node_endpoints_item, position = _read_node_endpoint(data, position, version)
                     node_endpoints.append(node_endpoints_item)
+                    if nth & LONG_RUN == LONG_RUN:
+                        give_way()
             else:
                 position = end
             if position != end:
@@ -368,8 +386,10 @@ def _write_vote_response(writer: BytesWriter, message: VoteResponse, version: i6
     write_i16_be(writer, message.error_code)
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_topic_data_response(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     if version < 1:
         if message.node_endpoints:
             raise unsupported_field("VoteResponse", "node_endpoints", version)
@@ -378,8 +398,10 @@ def _write_vote_response(writer: BytesWriter, message: VoteResponse, version: i6
         body = BytesWriter()
         node_endpoints = message.node_endpoints
         write_uvarint(body, len(node_endpoints) + 1)
-        for node_endpoints_item in node_endpoints:
+        for nth, node_endpoints_item in enumerate(node_endpoints):
             _write_node_endpoint(body, node_endpoints_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
         write_tag(writer, 0, body)
     else:
         writer.append(0)

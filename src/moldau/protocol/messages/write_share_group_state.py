@@ -18,8 +18,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_string,
@@ -96,9 +98,11 @@ def _read_partition_data(data: bytes, position: i64, version: i64) -> tuple[Part
         delivery_complete_count = -1
     count, position = read_compact_count(data, position, 20)
     state_batches = []
-    for _ in range(count):
+    for nth in range(count):
         state_batches_item, position = _read_state_batch(data, position, version)
         state_batches.append(state_batches_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return PartitionData(partition, state_epoch, leader_epoch, start_offset, delivery_complete_count, state_batches), position
 
@@ -112,8 +116,10 @@ def _write_partition_data(writer: BytesWriter, message: PartitionData, version: 
         write_i32_be(writer, message.delivery_complete_count)
     state_batches = message.state_batches
     write_uvarint(writer, len(state_batches) + 1)
-    for state_batches_item in state_batches:
+    for nth, state_batches_item in enumerate(state_batches):
         _write_state_batch(writer, state_batches_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -132,9 +138,11 @@ def _read_write_state_data(data: bytes, position: i64, version: i64) -> tuple[Wr
     position += 16
     count, position = read_compact_count(data, position, 22)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_partition_data(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return WriteStateData(topic_id, partitions), position
 
@@ -143,8 +151,10 @@ def _write_write_state_data(writer: BytesWriter, message: WriteStateData, versio
     write_uuid(writer, message.topic_id)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_partition_data(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -190,9 +200,11 @@ def _read_write_state_result(data: bytes, position: i64, version: i64) -> tuple[
     position += 16
     count, position = read_compact_count(data, position, 8)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_partition_result(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return WriteStateResult(topic_id, partitions), position
 
@@ -201,8 +213,10 @@ def _write_write_state_result(writer: BytesWriter, message: WriteStateResult, ve
     write_uuid(writer, message.topic_id)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_partition_result(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -251,9 +265,11 @@ def _read_write_share_group_state_request(data: bytes, position: i64, version: i
     group_id, position = read_compact_string(data, position)
     count, position = read_compact_count(data, position, 18)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_write_state_data(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return WriteShareGroupStateRequest(group_id, topics), position
 
@@ -262,8 +278,10 @@ def _write_write_share_group_state_request(writer: BytesWriter, message: WriteSh
     write_compact_string(writer, message.group_id)
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_write_state_data(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -310,9 +328,11 @@ def _read_write_share_group_state_response(data: bytes, position: i64, version: 
     results: list[WriteStateResult]
     count, position = read_compact_count(data, position, 18)
     results = []
-    for _ in range(count):
+    for nth in range(count):
         results_item, position = _read_write_state_result(data, position, version)
         results.append(results_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return WriteShareGroupStateResponse(results), position
 
@@ -320,6 +340,8 @@ def _read_write_share_group_state_response(data: bytes, position: i64, version: 
 def _write_write_share_group_state_response(writer: BytesWriter, message: WriteShareGroupStateResponse, version: i64) -> None:
     results = message.results
     write_uvarint(writer, len(results) + 1)
-    for results_item in results:
+    for nth, results_item in enumerate(results):
         _write_write_state_result(writer, results_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)

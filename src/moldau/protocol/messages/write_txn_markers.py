@@ -17,8 +17,10 @@ from librt.strings import (
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_string,
@@ -86,9 +88,11 @@ def _read_writable_txn_marker(data: bytes, position: i64, version: i64) -> tuple
     position += 11
     count, position = read_compact_count(data, position, 3)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_writable_txn_marker_topic(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     coordinator_epoch = read_i32_be(data, position)
     position += 4
     if version >= 2:
@@ -106,8 +110,10 @@ def _write_writable_txn_marker(writer: BytesWriter, message: WritableTxnMarker, 
     write_bool(writer, message.transaction_result)
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_writable_txn_marker_topic(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     write_i32_be(writer, message.coordinator_epoch)
     if version >= 2:
         write_i8(writer, message.transaction_version)
@@ -151,9 +157,11 @@ def _read_writable_txn_marker_topic_result(data: bytes, position: i64, version: 
     name, position = read_compact_string(data, position)
     count, position = read_compact_count(data, position, 7)
     partitions = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_item, position = _read_writable_txn_marker_partition_result(data, position, version)
         partitions.append(partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return WritableTxnMarkerTopicResult(name, partitions), position
 
@@ -162,8 +170,10 @@ def _write_writable_txn_marker_topic_result(writer: BytesWriter, message: Writab
     write_compact_string(writer, message.name)
     partitions = message.partitions
     write_uvarint(writer, len(partitions) + 1)
-    for partitions_item in partitions:
+    for nth, partitions_item in enumerate(partitions):
         _write_writable_txn_marker_partition_result(writer, partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -182,9 +192,11 @@ def _read_writable_txn_marker_result(data: bytes, position: i64, version: i64) -
     position += 8
     count, position = read_compact_count(data, position, 3)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_writable_txn_marker_topic_result(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return WritableTxnMarkerResult(producer_id, topics), position
 
@@ -193,8 +205,10 @@ def _write_writable_txn_marker_result(writer: BytesWriter, message: WritableTxnM
     write_i64_be(writer, message.producer_id)
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_writable_txn_marker_topic_result(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -241,9 +255,11 @@ def _read_write_txn_markers_request(data: bytes, position: i64, version: i64) ->
     markers: list[WritableTxnMarker]
     count, position = read_compact_count(data, position, 17)
     markers = []
-    for _ in range(count):
+    for nth in range(count):
         markers_item, position = _read_writable_txn_marker(data, position, version)
         markers.append(markers_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return WriteTxnMarkersRequest(markers), position
 
@@ -251,8 +267,10 @@ def _read_write_txn_markers_request(data: bytes, position: i64, version: i64) ->
 def _write_write_txn_markers_request(writer: BytesWriter, message: WriteTxnMarkersRequest, version: i64) -> None:
     markers = message.markers
     write_uvarint(writer, len(markers) + 1)
-    for markers_item in markers:
+    for nth, markers_item in enumerate(markers):
         _write_writable_txn_marker(writer, markers_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -299,9 +317,11 @@ def _read_write_txn_markers_response(data: bytes, position: i64, version: i64) -
     markers: list[WritableTxnMarkerResult]
     count, position = read_compact_count(data, position, 10)
     markers = []
-    for _ in range(count):
+    for nth in range(count):
         markers_item, position = _read_writable_txn_marker_result(data, position, version)
         markers.append(markers_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return WriteTxnMarkersResponse(markers), position
 
@@ -309,6 +329,8 @@ def _read_write_txn_markers_response(data: bytes, position: i64, version: i64) -
 def _write_write_txn_markers_response(writer: BytesWriter, message: WriteTxnMarkersResponse, version: i64) -> None:
     markers = message.markers
     write_uvarint(writer, len(markers) + 1)
-    for markers_item in markers:
+    for nth, markers_item in enumerate(markers):
         _write_writable_txn_marker_result(writer, markers_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)

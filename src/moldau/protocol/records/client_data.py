@@ -18,8 +18,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_string,
@@ -174,9 +176,11 @@ def _read_voters_record_voter(data: bytes, position: i64, version: i64) -> tuple
     position += 20
     count, position = read_compact_count(data, position, 5)
     endpoints = []
-    for _ in range(count):
+    for nth in range(count):
         endpoints_item, position = _read_endpoint(data, position, version)
         endpoints.append(endpoints_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     kraft_version_feature, position = _read_kraft_version_feature(data, position, version)
     position = skip_tags(data, position) if data[position] else position + 1
     return VotersRecordVoter(voter_id, voter_directory_id, endpoints, kraft_version_feature), position
@@ -187,8 +191,10 @@ def _write_voters_record_voter(writer: BytesWriter, message: VotersRecordVoter, 
     write_uuid(writer, message.voter_directory_id)
     endpoints = message.endpoints
     write_uvarint(writer, len(endpoints) + 1)
-    for endpoints_item in endpoints:
+    for nth, endpoints_item in enumerate(endpoints):
         _write_endpoint(writer, endpoints_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     _write_kraft_version_feature(writer, message.kraft_version_feature, version)
     writer.append(0)
 
@@ -237,9 +243,11 @@ def _read_consumer_protocol_assignment(data: bytes, position: i64, version: i64)
     user_data: bytes | None
     count, position = read_count(data, position, 6)
     assigned_partitions = []
-    for _ in range(count):
+    for nth in range(count):
         assigned_partitions_item, position = _read_topic_partition(data, position, version)
         assigned_partitions.append(assigned_partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     user_data, position = read_nullable_bytes(data, position)
     return ConsumerProtocolAssignment(assigned_partitions, user_data), position
 
@@ -247,8 +255,10 @@ def _read_consumer_protocol_assignment(data: bytes, position: i64, version: i64)
 def _write_consumer_protocol_assignment(writer: BytesWriter, message: ConsumerProtocolAssignment, version: i64) -> None:
     assigned_partitions = message.assigned_partitions
     write_i32_be(writer, len(assigned_partitions))
-    for assigned_partitions_item in assigned_partitions:
+    for nth, assigned_partitions_item in enumerate(assigned_partitions):
         _write_topic_partition(writer, assigned_partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     write_nullable_bytes(writer, message.user_data)
 
 
@@ -306,9 +316,11 @@ def _read_consumer_protocol_subscription(data: bytes, position: i64, version: i6
     if version >= 1:
         count, position = read_count(data, position, 6)
         owned_partitions = []
-        for _ in range(count):
+        for nth in range(count):
             owned_partitions_item, position = _read_topic_partition(data, position, version)
             owned_partitions.append(owned_partitions_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         owned_partitions = []
     if version >= 2:
@@ -331,8 +343,10 @@ def _write_consumer_protocol_subscription(writer: BytesWriter, message: Consumer
     if version >= 1:
         owned_partitions = message.owned_partitions
         write_i32_be(writer, len(owned_partitions))
-        for owned_partitions_item in owned_partitions:
+        for nth, owned_partitions_item in enumerate(owned_partitions):
             _write_topic_partition(writer, owned_partitions_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 2:
         write_i32_be(writer, message.generation_id)
     if version >= 3:
@@ -593,14 +607,18 @@ def _read_leader_change_message(data: bytes, position: i64, version: i64) -> tup
     position += 6
     count, position = read_compact_count(data, position, 5)
     voters = []
-    for _ in range(count):
+    for nth in range(count):
         voters_item, position = _read_voter(data, position, version)
         voters.append(voters_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 5)
     granting_voters = []
-    for _ in range(count):
+    for nth in range(count):
         granting_voters_item, position = _read_voter(data, position, version)
         granting_voters.append(granting_voters_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return LeaderChangeMessage(version_, leader_id, voters, granting_voters), position
 
@@ -610,12 +628,16 @@ def _write_leader_change_message(writer: BytesWriter, message: LeaderChangeMessa
     write_i32_be(writer, message.leader_id)
     voters = message.voters
     write_uvarint(writer, len(voters) + 1)
-    for voters_item in voters:
+    for nth, voters_item in enumerate(voters):
         _write_voter(writer, voters_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     granting_voters = message.granting_voters
     write_uvarint(writer, len(granting_voters) + 1)
-    for granting_voters_item in granting_voters:
+    for nth, granting_voters_item in enumerate(granting_voters):
         _write_voter(writer, granting_voters_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -767,9 +789,11 @@ def _read_voters_record(data: bytes, position: i64, version: i64) -> tuple[Voter
     position += 2
     count, position = read_compact_count(data, position, 27)
     voters = []
-    for _ in range(count):
+    for nth in range(count):
         voters_item, position = _read_voters_record_voter(data, position, version)
         voters.append(voters_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return VotersRecord(version_, voters), position
 
@@ -778,6 +802,8 @@ def _write_voters_record(writer: BytesWriter, message: VotersRecord, version: i6
     write_i16_be(writer, message.version)
     voters = message.voters
     write_uvarint(writer, len(voters) + 1)
-    for voters_item in voters:
+    for nth, voters_item in enumerate(voters):
         _write_voters_record_voter(writer, voters_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)

@@ -18,8 +18,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_bytes,
     read_compact_bytes,
@@ -193,9 +195,11 @@ def _read_topic_metadata(data: bytes, position: i64, version: i64) -> tuple[Topi
     position += 4
     count, position = read_compact_count(data, position, 6)
     partition_metadata = []
-    for _ in range(count):
+    for nth in range(count):
         partition_metadata_item, position = _read_partition_metadata(data, position, version)
         partition_metadata.append(partition_metadata_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return TopicMetadata(topic_id, topic_name, num_partitions, partition_metadata), position
 
@@ -206,8 +210,10 @@ def _write_topic_metadata(writer: BytesWriter, message: TopicMetadata, version: 
     write_i32_be(writer, message.num_partitions)
     partition_metadata = message.partition_metadata
     write_uvarint(writer, len(partition_metadata) + 1)
-    for partition_metadata_item in partition_metadata:
+    for nth, partition_metadata_item in enumerate(partition_metadata):
         _write_partition_metadata(writer, partition_metadata_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -248,9 +254,11 @@ def _read_classic_member_metadata(data: bytes, position: i64, version: i64) -> t
     position += 4
     count, position = read_compact_count(data, position, 3)
     supported_protocols = []
-    for _ in range(count):
+    for nth in range(count):
         supported_protocols_item, position = _read_classic_protocol(data, position, version)
         supported_protocols.append(supported_protocols_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ClassicMemberMetadata(session_timeout_ms, supported_protocols), position
 
@@ -259,8 +267,10 @@ def _write_classic_member_metadata(writer: BytesWriter, message: ClassicMemberMe
     write_i32_be(writer, message.session_timeout_ms)
     supported_protocols = message.supported_protocols
     write_uvarint(writer, len(supported_protocols) + 1)
-    for supported_protocols_item in supported_protocols:
+    for nth, supported_protocols_item in enumerate(supported_protocols):
         _write_classic_protocol(writer, supported_protocols_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -622,9 +632,11 @@ def _read_streams_group_topology_topic_info(data: bytes, position: i64, version:
     position += 6
     count, position = read_compact_count(data, position, 3)
     topic_configs = []
-    for _ in range(count):
+    for nth in range(count):
         topic_configs_item, position = _read_topic_config(data, position, version)
         topic_configs.append(topic_configs_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return StreamsGroupTopologyTopicInfo(name, partitions, replication_factor, topic_configs), position
 
@@ -635,8 +647,10 @@ def _write_streams_group_topology_topic_info(writer: BytesWriter, message: Strea
     write_i16_be(writer, message.replication_factor)
     topic_configs = message.topic_configs
     write_uvarint(writer, len(topic_configs) + 1)
-    for topic_configs_item in topic_configs:
+    for nth, topic_configs_item in enumerate(topic_configs):
         _write_topic_config(writer, topic_configs_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -708,21 +722,27 @@ def _read_subtopology(data: bytes, position: i64, version: i64) -> tuple[Subtopo
     source_topic_regex, position = read_compact_string_list(data, position, count)
     count, position = read_compact_count(data, position, 9)
     state_changelog_topics = []
-    for _ in range(count):
+    for nth in range(count):
         state_changelog_topics_item, position = _read_streams_group_topology_topic_info(data, position, version)
         state_changelog_topics.append(state_changelog_topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 1)
     repartition_sink_topics, position = read_compact_string_list(data, position, count)
     count, position = read_compact_count(data, position, 9)
     repartition_source_topics = []
-    for _ in range(count):
+    for nth in range(count):
         repartition_source_topics_item, position = _read_streams_group_topology_topic_info(data, position, version)
         repartition_source_topics.append(repartition_source_topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 4)
     copartition_groups = []
-    for _ in range(count):
+    for nth in range(count):
         copartition_groups_item, position = _read_copartition_group(data, position, version)
         copartition_groups.append(copartition_groups_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return Subtopology(subtopology_id, source_topics, source_topic_regex, state_changelog_topics, repartition_sink_topics, repartition_source_topics, copartition_groups), position
 
@@ -737,19 +757,25 @@ def _write_subtopology(writer: BytesWriter, message: Subtopology, version: i64) 
     write_compact_string_list(writer, source_topic_regex)
     state_changelog_topics = message.state_changelog_topics
     write_uvarint(writer, len(state_changelog_topics) + 1)
-    for state_changelog_topics_item in state_changelog_topics:
+    for nth, state_changelog_topics_item in enumerate(state_changelog_topics):
         _write_streams_group_topology_topic_info(writer, state_changelog_topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     repartition_sink_topics = message.repartition_sink_topics
     write_uvarint(writer, len(repartition_sink_topics) + 1)
     write_compact_string_list(writer, repartition_sink_topics)
     repartition_source_topics = message.repartition_source_topics
     write_uvarint(writer, len(repartition_source_topics) + 1)
-    for repartition_source_topics_item in repartition_source_topics:
+    for nth, repartition_source_topics_item in enumerate(repartition_source_topics):
         _write_streams_group_topology_topic_info(writer, repartition_source_topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     copartition_groups = message.copartition_groups
     write_uvarint(writer, len(copartition_groups) + 1)
-    for copartition_groups_item in copartition_groups:
+    for nth, copartition_groups_item in enumerate(copartition_groups):
         _write_copartition_group(writer, copartition_groups_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -1146,15 +1172,19 @@ def _read_group_metadata_value(data: bytes, position: i64, version: i64) -> tupl
     if version >= 4:
         count, position = read_compact_count(data, position, 15)
         members = []
-        for _ in range(count):
+        for nth in range(count):
             members_item, position = _read_member_metadata(data, position, version)
             members.append(members_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         count, position = read_count(data, position, 18)
         members = []
-        for _ in range(count):
+        for nth in range(count):
             members_item, position = _read_member_metadata(data, position, version)
             members.append(members_item)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 4:
         position = skip_tags(data, position) if data[position] else position + 1
     return GroupMetadataValue(protocol_type, generation, protocol, leader, current_state_timestamp, members), position
@@ -1177,13 +1207,17 @@ def _write_group_metadata_value(writer: BytesWriter, message: GroupMetadataValue
     if version >= 4:
         members = message.members
         write_uvarint(writer, len(members) + 1)
-        for members_item in members:
+        for nth, members_item in enumerate(members):
             _write_member_metadata(writer, members_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     else:
         members = message.members
         write_i32_be(writer, len(members))
-        for members_item in members:
+        for nth, members_item in enumerate(members):
             _write_member_metadata(writer, members_item, version)
+            if nth & LONG_RUN == LONG_RUN:
+                give_way()
     if version >= 4:
         writer.append(0)
 
@@ -1398,9 +1432,11 @@ def _read_consumer_group_partition_metadata_value(data: bytes, position: i64, ve
     topics: list[TopicMetadata]
     count, position = read_compact_count(data, position, 23)
     topics = []
-    for _ in range(count):
+    for nth in range(count):
         topics_item, position = _read_topic_metadata(data, position, version)
         topics.append(topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ConsumerGroupPartitionMetadataValue(topics), position
 
@@ -1408,8 +1444,10 @@ def _read_consumer_group_partition_metadata_value(data: bytes, position: i64, ve
 def _write_consumer_group_partition_metadata_value(writer: BytesWriter, message: ConsumerGroupPartitionMetadataValue, version: i64) -> None:
     topics = message.topics
     write_uvarint(writer, len(topics) + 1)
-    for topics_item in topics:
+    for nth, topics_item in enumerate(topics):
         _write_topic_metadata(writer, topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -1788,9 +1826,11 @@ def _read_consumer_group_target_assignment_member_value(data: bytes, position: i
     topic_partitions: list[TopicPartition]
     count, position = read_compact_count(data, position, 18)
     topic_partitions = []
-    for _ in range(count):
+    for nth in range(count):
         topic_partitions_item, position = _read_topic_partition(data, position, version)
         topic_partitions.append(topic_partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ConsumerGroupTargetAssignmentMemberValue(topic_partitions), position
 
@@ -1798,8 +1838,10 @@ def _read_consumer_group_target_assignment_member_value(data: bytes, position: i
 def _write_consumer_group_target_assignment_member_value(writer: BytesWriter, message: ConsumerGroupTargetAssignmentMemberValue, version: i64) -> None:
     topic_partitions = message.topic_partitions
     write_uvarint(writer, len(topic_partitions) + 1)
-    for topic_partitions_item in topic_partitions:
+    for nth, topic_partitions_item in enumerate(topic_partitions):
         _write_topic_partition(writer, topic_partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -1906,14 +1948,18 @@ def _read_consumer_group_current_member_assignment_value(data: bytes, position: 
     position += 9
     count, position = read_compact_count(data, position, 18)
     assigned_partitions = []
-    for _ in range(count):
+    for nth in range(count):
         assigned_partitions_item, position = _read_topic_partitions(data, position, version)
         assigned_partitions.append(assigned_partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 18)
     partitions_pending_revocation = []
-    for _ in range(count):
+    for nth in range(count):
         partitions_pending_revocation_item, position = _read_topic_partitions(data, position, version)
         partitions_pending_revocation.append(partitions_pending_revocation_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ConsumerGroupCurrentMemberAssignmentValue(member_epoch, previous_member_epoch, state, assigned_partitions, partitions_pending_revocation), position
 
@@ -1924,12 +1970,16 @@ def _write_consumer_group_current_member_assignment_value(writer: BytesWriter, m
     write_i8(writer, message.state)
     assigned_partitions = message.assigned_partitions
     write_uvarint(writer, len(assigned_partitions) + 1)
-    for assigned_partitions_item in assigned_partitions:
+    for nth, assigned_partitions_item in enumerate(assigned_partitions):
         _write_topic_partitions(writer, assigned_partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     partitions_pending_revocation = message.partitions_pending_revocation
     write_uvarint(writer, len(partitions_pending_revocation) + 1)
-    for partitions_pending_revocation_item in partitions_pending_revocation:
+    for nth, partitions_pending_revocation_item in enumerate(partitions_pending_revocation):
         _write_topic_partitions(writer, partitions_pending_revocation_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -2363,9 +2413,11 @@ def _read_share_group_target_assignment_member_value(data: bytes, position: i64,
     topic_partitions: list[TopicPartition]
     count, position = read_compact_count(data, position, 18)
     topic_partitions = []
-    for _ in range(count):
+    for nth in range(count):
         topic_partitions_item, position = _read_topic_partition(data, position, version)
         topic_partitions.append(topic_partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ShareGroupTargetAssignmentMemberValue(topic_partitions), position
 
@@ -2373,8 +2425,10 @@ def _read_share_group_target_assignment_member_value(data: bytes, position: i64,
 def _write_share_group_target_assignment_member_value(writer: BytesWriter, message: ShareGroupTargetAssignmentMemberValue, version: i64) -> None:
     topic_partitions = message.topic_partitions
     write_uvarint(writer, len(topic_partitions) + 1)
-    for topic_partitions_item in topic_partitions:
+    for nth, topic_partitions_item in enumerate(topic_partitions):
         _write_topic_partition(writer, topic_partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -2479,9 +2533,11 @@ def _read_share_group_current_member_assignment_value(data: bytes, position: i64
     position += 9
     count, position = read_compact_count(data, position, 18)
     assigned_partitions = []
-    for _ in range(count):
+    for nth in range(count):
         assigned_partitions_item, position = _read_share_group_current_member_assignment_topic_partitions(data, position, version)
         assigned_partitions.append(assigned_partitions_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ShareGroupCurrentMemberAssignmentValue(member_epoch, previous_member_epoch, state, assigned_partitions), position
 
@@ -2492,8 +2548,10 @@ def _write_share_group_current_member_assignment_value(writer: BytesWriter, mess
     write_i8(writer, message.state)
     assigned_partitions = message.assigned_partitions
     write_uvarint(writer, len(assigned_partitions) + 1)
-    for assigned_partitions_item in assigned_partitions:
+    for nth, assigned_partitions_item in enumerate(assigned_partitions):
         _write_share_group_current_member_assignment_topic_partitions(writer, assigned_partitions_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -2592,19 +2650,25 @@ def _read_share_group_state_partition_metadata_value(data: bytes, position: i64,
     deleting_topics: list[TopicInfo]
     count, position = read_compact_count(data, position, 19)
     initializing_topics = []
-    for _ in range(count):
+    for nth in range(count):
         initializing_topics_item, position = _read_topic_partitions_info(data, position, version)
         initializing_topics.append(initializing_topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 19)
     initialized_topics = []
-    for _ in range(count):
+    for nth in range(count):
         initialized_topics_item, position = _read_topic_partitions_info(data, position, version)
         initialized_topics.append(initialized_topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 18)
     deleting_topics = []
-    for _ in range(count):
+    for nth in range(count):
         deleting_topics_item, position = _read_topic_info(data, position, version)
         deleting_topics.append(deleting_topics_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return ShareGroupStatePartitionMetadataValue(initializing_topics, initialized_topics, deleting_topics), position
 
@@ -2612,16 +2676,22 @@ def _read_share_group_state_partition_metadata_value(data: bytes, position: i64,
 def _write_share_group_state_partition_metadata_value(writer: BytesWriter, message: ShareGroupStatePartitionMetadataValue, version: i64) -> None:
     initializing_topics = message.initializing_topics
     write_uvarint(writer, len(initializing_topics) + 1)
-    for initializing_topics_item in initializing_topics:
+    for nth, initializing_topics_item in enumerate(initializing_topics):
         _write_topic_partitions_info(writer, initializing_topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     initialized_topics = message.initialized_topics
     write_uvarint(writer, len(initialized_topics) + 1)
-    for initialized_topics_item in initialized_topics:
+    for nth, initialized_topics_item in enumerate(initialized_topics):
         _write_topic_partitions_info(writer, initialized_topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     deleting_topics = message.deleting_topics
     write_uvarint(writer, len(deleting_topics) + 1)
-    for deleting_topics_item in deleting_topics:
+    for nth, deleting_topics_item in enumerate(deleting_topics):
         _write_topic_info(writer, deleting_topics_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -2846,9 +2916,11 @@ def _read_streams_group_metadata_value(data: bytes, position: i64, version: i64)
                     last_assignment_configs = None
                 else:
                     last_assignment_configs = []
-                    for _ in range(count):
+                    for nth in range(count):
                         last_assignment_configs_item, position = _read_last_assignment_config(data, position, version)
                         last_assignment_configs.append(last_assignment_configs_item)
+                        if nth & LONG_RUN == LONG_RUN:
+                            give_way()
             else:
                 position = end
             if position != end:
@@ -2879,8 +2951,10 @@ def _write_streams_group_metadata_value(writer: BytesWriter, message: StreamsGro
                 body.append(0)
             else:
                 write_uvarint(body, len(last_assignment_configs) + 1)
-                for last_assignment_configs_item in last_assignment_configs:
+                for nth, last_assignment_configs_item in enumerate(last_assignment_configs):
                     _write_last_assignment_config(body, last_assignment_configs_item, version)
+                    if nth & LONG_RUN == LONG_RUN:
+                        give_way()
             write_tag(writer, 1, body)
 
 
@@ -3003,9 +3077,11 @@ def _read_streams_group_member_metadata_value(data: bytes, position: i64, versio
         user_endpoint, position = _read_endpoint(data, position, version)
     count, position = read_compact_count(data, position, 3)
     client_tags = []
-    for _ in range(count):
+    for nth in range(count):
         client_tags_item, position = _read_key_value(data, position, version)
         client_tags.append(client_tags_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return StreamsGroupMemberMetadataValue(instance_id, rack_id, client_id, client_host, rebalance_timeout_ms, topology_epoch, process_id, user_endpoint, client_tags), position
 
@@ -3026,8 +3102,10 @@ def _write_streams_group_member_metadata_value(writer: BytesWriter, message: Str
         _write_endpoint(writer, user_endpoint, version)
     client_tags = message.client_tags
     write_uvarint(writer, len(client_tags) + 1)
-    for client_tags_item in client_tags:
+    for nth, client_tags_item in enumerate(client_tags):
         _write_key_value(writer, client_tags_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -3248,19 +3326,25 @@ def _read_streams_group_target_assignment_member_value(data: bytes, position: i6
     warmup_tasks: list[TaskIds]
     count, position = read_compact_count(data, position, 3)
     active_tasks = []
-    for _ in range(count):
+    for nth in range(count):
         active_tasks_item, position = _read_task_ids(data, position, version)
         active_tasks.append(active_tasks_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 3)
     standby_tasks = []
-    for _ in range(count):
+    for nth in range(count):
         standby_tasks_item, position = _read_task_ids(data, position, version)
         standby_tasks.append(standby_tasks_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 3)
     warmup_tasks = []
-    for _ in range(count):
+    for nth in range(count):
         warmup_tasks_item, position = _read_task_ids(data, position, version)
         warmup_tasks.append(warmup_tasks_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return StreamsGroupTargetAssignmentMemberValue(active_tasks, standby_tasks, warmup_tasks), position
 
@@ -3268,16 +3352,22 @@ def _read_streams_group_target_assignment_member_value(data: bytes, position: i6
 def _write_streams_group_target_assignment_member_value(writer: BytesWriter, message: StreamsGroupTargetAssignmentMemberValue, version: i64) -> None:
     active_tasks = message.active_tasks
     write_uvarint(writer, len(active_tasks) + 1)
-    for active_tasks_item in active_tasks:
+    for nth, active_tasks_item in enumerate(active_tasks):
         _write_task_ids(writer, active_tasks_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     standby_tasks = message.standby_tasks
     write_uvarint(writer, len(standby_tasks) + 1)
-    for standby_tasks_item in standby_tasks:
+    for nth, standby_tasks_item in enumerate(standby_tasks):
         _write_task_ids(writer, standby_tasks_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     warmup_tasks = message.warmup_tasks
     write_uvarint(writer, len(warmup_tasks) + 1)
-    for warmup_tasks_item in warmup_tasks:
+    for nth, warmup_tasks_item in enumerate(warmup_tasks):
         _write_task_ids(writer, warmup_tasks_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -3392,34 +3482,46 @@ def _read_streams_group_current_member_assignment_value(data: bytes, position: i
     position += 9
     count, position = read_compact_count(data, position, 3)
     active_tasks = []
-    for _ in range(count):
+    for nth in range(count):
         active_tasks_item, position = _read_streams_group_current_member_assignment_task_ids(data, position, version)
         active_tasks.append(active_tasks_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 3)
     standby_tasks = []
-    for _ in range(count):
+    for nth in range(count):
         standby_tasks_item, position = _read_streams_group_current_member_assignment_task_ids(data, position, version)
         standby_tasks.append(standby_tasks_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 3)
     warmup_tasks = []
-    for _ in range(count):
+    for nth in range(count):
         warmup_tasks_item, position = _read_streams_group_current_member_assignment_task_ids(data, position, version)
         warmup_tasks.append(warmup_tasks_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 3)
     active_tasks_pending_revocation = []
-    for _ in range(count):
+    for nth in range(count):
         active_tasks_pending_revocation_item, position = _read_streams_group_current_member_assignment_task_ids(data, position, version)
         active_tasks_pending_revocation.append(active_tasks_pending_revocation_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 3)
     standby_tasks_pending_revocation = []
-    for _ in range(count):
+    for nth in range(count):
         standby_tasks_pending_revocation_item, position = _read_streams_group_current_member_assignment_task_ids(data, position, version)
         standby_tasks_pending_revocation.append(standby_tasks_pending_revocation_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 3)
     warmup_tasks_pending_revocation = []
-    for _ in range(count):
+    for nth in range(count):
         warmup_tasks_pending_revocation_item, position = _read_streams_group_current_member_assignment_task_ids(data, position, version)
         warmup_tasks_pending_revocation.append(warmup_tasks_pending_revocation_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return StreamsGroupCurrentMemberAssignmentValue(member_epoch, previous_member_epoch, state, active_tasks, standby_tasks, warmup_tasks, active_tasks_pending_revocation, standby_tasks_pending_revocation, warmup_tasks_pending_revocation), position
 
@@ -3430,28 +3532,40 @@ def _write_streams_group_current_member_assignment_value(writer: BytesWriter, me
     write_i8(writer, message.state)
     active_tasks = message.active_tasks
     write_uvarint(writer, len(active_tasks) + 1)
-    for active_tasks_item in active_tasks:
+    for nth, active_tasks_item in enumerate(active_tasks):
         _write_streams_group_current_member_assignment_task_ids(writer, active_tasks_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     standby_tasks = message.standby_tasks
     write_uvarint(writer, len(standby_tasks) + 1)
-    for standby_tasks_item in standby_tasks:
+    for nth, standby_tasks_item in enumerate(standby_tasks):
         _write_streams_group_current_member_assignment_task_ids(writer, standby_tasks_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     warmup_tasks = message.warmup_tasks
     write_uvarint(writer, len(warmup_tasks) + 1)
-    for warmup_tasks_item in warmup_tasks:
+    for nth, warmup_tasks_item in enumerate(warmup_tasks):
         _write_streams_group_current_member_assignment_task_ids(writer, warmup_tasks_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     active_tasks_pending_revocation = message.active_tasks_pending_revocation
     write_uvarint(writer, len(active_tasks_pending_revocation) + 1)
-    for active_tasks_pending_revocation_item in active_tasks_pending_revocation:
+    for nth, active_tasks_pending_revocation_item in enumerate(active_tasks_pending_revocation):
         _write_streams_group_current_member_assignment_task_ids(writer, active_tasks_pending_revocation_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     standby_tasks_pending_revocation = message.standby_tasks_pending_revocation
     write_uvarint(writer, len(standby_tasks_pending_revocation) + 1)
-    for standby_tasks_pending_revocation_item in standby_tasks_pending_revocation:
+    for nth, standby_tasks_pending_revocation_item in enumerate(standby_tasks_pending_revocation):
         _write_streams_group_current_member_assignment_task_ids(writer, standby_tasks_pending_revocation_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     warmup_tasks_pending_revocation = message.warmup_tasks_pending_revocation
     write_uvarint(writer, len(warmup_tasks_pending_revocation) + 1)
-    for warmup_tasks_pending_revocation_item in warmup_tasks_pending_revocation:
+    for nth, warmup_tasks_pending_revocation_item in enumerate(warmup_tasks_pending_revocation):
         _write_streams_group_current_member_assignment_task_ids(writer, warmup_tasks_pending_revocation_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 
@@ -3549,9 +3663,11 @@ def _read_streams_group_topology_value(data: bytes, position: i64, version: i64)
     position += 4
     count, position = read_compact_count(data, position, 8)
     subtopologies = []
-    for _ in range(count):
+    for nth in range(count):
         subtopologies_item, position = _read_subtopology(data, position, version)
         subtopologies.append(subtopologies_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return StreamsGroupTopologyValue(epoch, subtopologies), position
 
@@ -3560,6 +3676,8 @@ def _write_streams_group_topology_value(writer: BytesWriter, message: StreamsGro
     write_i32_be(writer, message.epoch)
     subtopologies = message.subtopologies
     write_uvarint(writer, len(subtopologies) + 1)
-    for subtopologies_item in subtopologies:
+    for nth, subtopologies_item in enumerate(subtopologies):
         _write_subtopology(writer, subtopologies_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)

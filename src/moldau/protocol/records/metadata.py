@@ -20,8 +20,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_bytes,
     read_compact_count,
@@ -260,14 +262,18 @@ def _read_register_broker_record(data: bytes, position: i64, version: i64) -> tu
     position += 24
     count, position = read_compact_count(data, position, 7)
     end_points = []
-    for _ in range(count):
+    for nth in range(count):
         end_points_item, position = _read_broker_endpoint(data, position, version)
         end_points.append(end_points_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 6)
     features = []
-    for _ in range(count):
+    for nth in range(count):
         features_item, position = _read_broker_feature(data, position, version)
         features.append(features_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     rack, position = read_compact_nullable_string(data, position)
     fenced = data[position] != 0
     position += 1
@@ -311,12 +317,16 @@ def _write_register_broker_record(writer: BytesWriter, message: RegisterBrokerRe
     write_i64_be(writer, message.broker_epoch)
     end_points = message.end_points
     write_uvarint(writer, len(end_points) + 1)
-    for end_points_item in end_points:
+    for nth, end_points_item in enumerate(end_points):
         _write_broker_endpoint(writer, end_points_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     features = message.features
     write_uvarint(writer, len(features) + 1)
-    for features_item in features:
+    for nth, features_item in enumerate(features):
         _write_broker_feature(writer, features_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     write_compact_nullable_string(writer, message.rack)
     write_bool(writer, message.fenced)
     if version >= 1:
@@ -1335,9 +1345,11 @@ def _read_client_quota_record(data: bytes, position: i64, version: i64) -> tuple
     entity: list[EntityData]
     count, position = read_compact_count(data, position, 3)
     entity = []
-    for _ in range(count):
+    for nth in range(count):
         entity_item, position = _read_entity_data(data, position, version)
         entity.append(entity_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     key, position = read_compact_string(data, position)
     value = read_f64_be(data, position)
     remove = data[position + 8] != 0
@@ -1349,8 +1361,10 @@ def _read_client_quota_record(data: bytes, position: i64, version: i64) -> tuple
 def _write_client_quota_record(writer: BytesWriter, message: ClientQuotaRecord, version: i64) -> None:
     entity = message.entity
     write_uvarint(writer, len(entity) + 1)
-    for entity_item in entity:
+    for nth, entity_item in enumerate(entity):
         _write_entity_data(writer, entity_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     write_compact_string(writer, message.key)
     write_f64_be(writer, message.value)
     write_bool(writer, message.remove)
@@ -2098,14 +2112,18 @@ def _read_register_controller_record(data: bytes, position: i64, version: i64) -
     position += 21
     count, position = read_compact_count(data, position, 7)
     end_points = []
-    for _ in range(count):
+    for nth in range(count):
         end_points_item, position = _read_controller_endpoint(data, position, version)
         end_points.append(end_points_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     count, position = read_compact_count(data, position, 6)
     features = []
-    for _ in range(count):
+    for nth in range(count):
         features_item, position = _read_controller_feature(data, position, version)
         features.append(features_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return RegisterControllerRecord(controller_id, incarnation_id, zk_migration_ready, end_points, features), position
 
@@ -2116,12 +2134,16 @@ def _write_register_controller_record(writer: BytesWriter, message: RegisterCont
     write_bool(writer, message.zk_migration_ready)
     end_points = message.end_points
     write_uvarint(writer, len(end_points) + 1)
-    for end_points_item in end_points:
+    for nth, end_points_item in enumerate(end_points):
         _write_controller_endpoint(writer, end_points_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     features = message.features
     write_uvarint(writer, len(features) + 1)
-    for features_item in features:
+    for nth, features_item in enumerate(features):
         _write_controller_feature(writer, features_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     writer.append(0)
 
 

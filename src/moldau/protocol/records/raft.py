@@ -10,8 +10,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_nullable_count,
     read_compact_string,
@@ -119,9 +121,11 @@ def _read_quorum_state_data(data: bytes, position: i64, version: i64) -> tuple[Q
             current_voters = None
         else:
             current_voters = []
-            for _ in range(count):
+            for nth in range(count):
                 current_voters_item, position = _read_voter(data, position, version)
                 current_voters.append(current_voters_item)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     position = skip_tags(data, position) if data[position] else position + 1
     return QuorumStateData(cluster_id, leader_id, leader_epoch, voted_id, voted_directory_id, applied_offset, current_voters), position
 
@@ -150,6 +154,8 @@ def _write_quorum_state_data(writer: BytesWriter, message: QuorumStateData, vers
             writer.append(0)
         else:
             write_uvarint(writer, len(current_voters) + 1)
-            for current_voters_item in current_voters:
+            for nth, current_voters_item in enumerate(current_voters):
                 _write_voter(writer, current_voters_item, version)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     writer.append(0)

@@ -18,8 +18,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_i8,
@@ -182,9 +184,11 @@ def _read_share_snapshot_value(data: bytes, position: i64, version: i64) -> tupl
     position += 36
     count, position = read_compact_count(data, position, 20)
     state_batches = []
-    for _ in range(count):
+    for nth in range(count):
         state_batches_item, position = _read_state_batch(data, position, version)
         state_batches.append(state_batches_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     if data[position]:
         tags, position = read_uvarint(data, position)
         for _ in range(tags):
@@ -210,8 +214,10 @@ def _write_share_snapshot_value(writer: BytesWriter, message: ShareSnapshotValue
     write_i64_be(writer, message.write_timestamp)
     state_batches = message.state_batches
     write_uvarint(writer, len(state_batches) + 1)
-    for state_batches_item in state_batches:
+    for nth, state_batches_item in enumerate(state_batches):
         _write_state_batch(writer, state_batches_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     if message.delivery_complete_count != -1:
         writer.append(1)
         writer.append(0)
@@ -328,9 +334,11 @@ def _read_share_update_value(data: bytes, position: i64, version: i64) -> tuple[
     position += 16
     count, position = read_compact_count(data, position, 20)
     state_batches = []
-    for _ in range(count):
+    for nth in range(count):
         state_batches_item, position = _read_state_batch(data, position, version)
         state_batches.append(state_batches_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     if data[position]:
         tags, position = read_uvarint(data, position)
         for _ in range(tags):
@@ -353,8 +361,10 @@ def _write_share_update_value(writer: BytesWriter, message: ShareUpdateValue, ve
     write_i64_be(writer, message.start_offset)
     state_batches = message.state_batches
     write_uvarint(writer, len(state_batches) + 1)
-    for state_batches_item in state_batches:
+    for nth, state_batches_item in enumerate(state_batches):
         _write_state_batch(writer, state_batches_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     if message.delivery_complete_count != -1:
         writer.append(1)
         writer.append(0)

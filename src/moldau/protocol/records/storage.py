@@ -18,8 +18,10 @@ from mypy_extensions import i64
 
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_bytes,
@@ -202,9 +204,11 @@ def _read_producer_snapshot(data: bytes, position: i64, version: i64) -> tuple[P
     position += 4
     count, position = read_count(data, position, 46)
     producer_entries = []
-    for _ in range(count):
+    for nth in range(count):
         producer_entries_item, position = _read_producer_entry(data, position, version)
         producer_entries.append(producer_entries_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     return ProducerSnapshot(crc, producer_entries), position
 
 
@@ -212,8 +216,10 @@ def _write_producer_snapshot(writer: BytesWriter, message: ProducerSnapshot, ver
     write_u32(writer, message.crc)
     producer_entries = message.producer_entries
     write_i32_be(writer, len(producer_entries))
-    for producer_entries_item in producer_entries:
+    for nth, producer_entries_item in enumerate(producer_entries):
         _write_producer_entry(writer, producer_entries_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
 
 
 class RemoteLogSegmentMetadataRecord(Message):
@@ -278,9 +284,11 @@ def _read_remote_log_segment_metadata_record(data: bytes, position: i64, version
     position += 36
     count, position = read_compact_count(data, position, 13)
     segment_leader_epochs = []
-    for _ in range(count):
+    for nth in range(count):
         segment_leader_epochs_item, position = _read_segment_leader_epoch_entry(data, position, version)
         segment_leader_epochs.append(segment_leader_epochs_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     segment_size_in_bytes = read_i32_be(data, position)
     position += 4
     custom_metadata, position = read_compact_nullable_bytes(data, position)
@@ -311,8 +319,10 @@ def _write_remote_log_segment_metadata_record(writer: BytesWriter, message: Remo
     write_i64_be(writer, message.event_timestamp_ms)
     segment_leader_epochs = message.segment_leader_epochs
     write_uvarint(writer, len(segment_leader_epochs) + 1)
-    for segment_leader_epochs_item in segment_leader_epochs:
+    for nth, segment_leader_epochs_item in enumerate(segment_leader_epochs):
         _write_segment_leader_epoch_entry(writer, segment_leader_epochs_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     write_i32_be(writer, message.segment_size_in_bytes)
     write_compact_nullable_bytes(writer, message.custom_metadata)
     write_i8(writer, message.remote_log_segment_state)
@@ -512,9 +522,11 @@ def _read_remote_log_segment_metadata_snapshot_record(data: bytes, position: i64
     position += 52
     count, position = read_compact_count(data, position, 13)
     segment_leader_epochs = []
-    for _ in range(count):
+    for nth in range(count):
         segment_leader_epochs_item, position = _read_segment_leader_epoch_entry(data, position, version)
         segment_leader_epochs.append(segment_leader_epochs_item)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     segment_size_in_bytes = read_i32_be(data, position)
     position += 4
     custom_metadata, position = read_compact_nullable_bytes(data, position)
@@ -545,8 +557,10 @@ def _write_remote_log_segment_metadata_snapshot_record(writer: BytesWriter, mess
     write_i64_be(writer, message.event_timestamp_ms)
     segment_leader_epochs = message.segment_leader_epochs
     write_uvarint(writer, len(segment_leader_epochs) + 1)
-    for segment_leader_epochs_item in segment_leader_epochs:
+    for nth, segment_leader_epochs_item in enumerate(segment_leader_epochs):
         _write_segment_leader_epoch_entry(writer, segment_leader_epochs_item, version)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
     write_i32_be(writer, message.segment_size_in_bytes)
     write_compact_nullable_bytes(writer, message.custom_metadata)
     write_i8(writer, message.remote_log_segment_state)

@@ -17,8 +17,10 @@ from librt.strings import (
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import Part
+from moldau.protocol.giving_way import give_way
 from moldau.protocol.message import NO_ITEMS, Message, Struct
 from moldau.protocol.reading import (
+    LONG_RUN,
     malformed,
     read_compact_count,
     read_compact_nullable_count,
@@ -201,18 +203,22 @@ def _read_transaction_log_value(data: bytes, position: i64, version: i64) -> tup
             transaction_partitions = None
         else:
             transaction_partitions = []
-            for _ in range(count):
+            for nth in range(count):
                 transaction_partitions_item, position = _read_partitions_schema(data, position, version)
                 transaction_partitions.append(transaction_partitions_item)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     else:
         count, position = read_nullable_count(data, position, 6)
         if count < 0:
             transaction_partitions = None
         else:
             transaction_partitions = []
-            for _ in range(count):
+            for nth in range(count):
                 transaction_partitions_item, position = _read_partitions_schema(data, position, version)
                 transaction_partitions.append(transaction_partitions_item)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     transaction_last_update_timestamp_ms = read_i64_be(data, position)
     transaction_start_timestamp_ms = read_i64_be(data, position + 8)
     position += 16
@@ -261,16 +267,20 @@ def _write_transaction_log_value(writer: BytesWriter, message: TransactionLogVal
             writer.append(0)
         else:
             write_uvarint(writer, len(transaction_partitions) + 1)
-            for transaction_partitions_item in transaction_partitions:
+            for nth, transaction_partitions_item in enumerate(transaction_partitions):
                 _write_partitions_schema(writer, transaction_partitions_item, version)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     else:
         transaction_partitions = message.transaction_partitions
         if transaction_partitions is None:
             write_i32_be(writer, -1)
         else:
             write_i32_be(writer, len(transaction_partitions))
-            for transaction_partitions_item in transaction_partitions:
+            for nth, transaction_partitions_item in enumerate(transaction_partitions):
                 _write_partitions_schema(writer, transaction_partitions_item, version)
+                if nth & LONG_RUN == LONG_RUN:
+                    give_way()
     write_i64_be(writer, message.transaction_last_update_timestamp_ms)
     write_i64_be(writer, message.transaction_start_timestamp_ms)
     if version < 1:
