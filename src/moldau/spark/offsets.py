@@ -1,22 +1,30 @@
 """How far a query reads, as pure arithmetic on offsets by partition.
 
 A stream's position is written to its checkpoint as ``{"topic": {"0": 23}}``, the format of
-Spark's own Kafka source. Two keys beside the topics (no topic can be called so) close a gap that
-a Python source would have: Spark asks for the initial offsets anew when a query failed in its
-very first batch, and "latest" is another place by then. So the initial offsets are marked
-(``#initial``), and the end of the first batch carries them along (``#start``): a first batch
-that is repeated begins where it began.
+Spark's own Kafka source. The keys beside the topics begin with ``#``, as no topic does:
+
+* ``#initial`` and ``#start``: Spark asks for the initial offsets again until a query has ended its
+  first batch, and "latest" is another place by then. So the initial offsets are marked, and the
+  end of the first batch carries them along: a first batch that is repeated begins where it began.
+* ``#ids``: the ids of the topics. A topic that was deleted and created again has the same name and
+  another id, and the offsets are not its own. Checkpoints of older versions have none.
+* ``#gone``: where partitions stood that the query does not read at present. One that comes back
+  goes on from there.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from moldau.ids import TopicPartition
 
 Offsets: TypeAlias = dict[TopicPartition, int]
+# Topic ids as text, by topic; a broker without them gives none.
+TopicIds: TypeAlias = dict[str, str]
 
 _INITIAL: Final = "#initial"
 _START: Final = "#start"
+_IDS: Final = "#ids"
+_GONE: Final = "#gone"
 
 
 class StreamOffset(NamedTuple):
@@ -26,6 +34,12 @@ class StreamOffset(NamedTuple):
     is_initial: bool = False
     # Where the batch that ends here began; only of the first batch.
     start: Offsets | None = None
+    # Of the topics of ``offsets`` and of ``gone``.
+    topic_ids: TopicIds = {}  # noqa: RUF012  # never changed
+    gone: Offsets = {}  # noqa: RUF012
+
+
+MADE_ANEW: Final = "the topic was deleted and created again since"
 
 
 class Gap(NamedTuple):
@@ -57,23 +71,78 @@ def encode_offset(position: StreamOffset) -> dict[str, Any]:
         encoded[_INITIAL] = True
     if position.start is not None:
         encoded[_START] = _nested(position.start)
+    if position.topic_ids:
+        encoded[_IDS] = dict(sorted(position.topic_ids.items()))
+    if position.gone:
+        encoded[_GONE] = _nested(position.gone)
     return encoded
 
 
 def decode_offset(encoded: Mapping[str, Any]) -> StreamOffset:
     """Out of a checkpoint."""
-    topics = {name: each for name, each in encoded.items() if name not in (_INITIAL, _START)}
+    # What a newer version adds is not for this one.
+    topics = {name: each for name, each in encoded.items() if not name.startswith("#")}
     start = encoded.get(_START)
     return StreamOffset(
-        _flat(topics), bool(encoded.get(_INITIAL)), None if start is None else _flat(start)
+        _flat(topics),
+        bool(encoded.get(_INITIAL)),
+        None if start is None else _flat(start),
+        dict(encoded.get(_IDS, {})),
+        _flat(encoded.get(_GONE, {})),
     )
 
 
-def advance(position: StreamOffset, end: Offsets) -> StreamOffset:
-    """The position after a batch from ``position`` to ``end``; the same if nothing is new."""
-    if end == position.offsets:
+def advance(position: StreamOffset, begin: Offsets, reached: StreamOffset) -> StreamOffset:
+    """The position after a batch from ``begin`` to ``reached``; the same if nothing is new."""
+    if reached == position._replace(is_initial=False, start=None):
         return position
-    return StreamOffset(end, start=position.offsets if position.is_initial else None)
+    return reached._replace(start=begin if position.is_initial else None)
+
+
+class Continued(NamedTuple):
+    """Where a query goes on among the partitions that are there now."""
+
+    # Without the partitions that have to be read from their beginning.
+    begin: Offsets
+    gone: Offsets
+    # Those of now, and of what is gone.
+    topic_ids: TopicIds
+    gaps: list[Gap]
+
+
+def go_on(
+    position: StreamOffset,
+    there: Collection[TopicPartition],
+    topic_ids: TopicIds,
+    why_gone: Callable[[TopicPartition, int], str],
+) -> Continued:
+    """Where a query at ``position`` goes on if it reads the partitions ``there``.
+
+    ``topic_ids`` are those of now. A partition that the position already counts as gone is not
+    missed again.
+    """
+    begin: Offsets = {}
+    gone: Offsets = {}
+    gaps = []
+    for partition, offset in sorted({**position.gone, **position.offsets}.items()):
+        is_missed = partition in position.offsets
+        if partition not in there:
+            gone[partition] = offset
+            if is_missed:
+                gaps.append(Gap(partition, why_gone(partition, offset)))
+        elif is_another(position.topic_ids, topic_ids, partition.topic):
+            if is_missed:
+                gaps.append(Gap(partition, MADE_ANEW))
+        else:
+            begin[partition] = offset
+    kept = {each.topic for each in gone} & position.topic_ids.keys()
+    ids = {topic: position.topic_ids[topic] for topic in sorted(kept)}
+    return Continued(begin, gone, {**ids, **topic_ids}, gaps)
+
+
+def is_another(before: TopicIds, now: TopicIds, topic: str) -> bool:
+    """Whether a topic was deleted and another one created under its name."""
+    return topic in before and topic in now and before[topic] != now[topic]
 
 
 def limit_offsets(start: Offsets, latest: Offsets, max_records: int) -> Offsets:
@@ -110,18 +179,17 @@ def clamp(latest: Offsets, target: Offsets) -> Offsets:
 def ranges_between(start: Offsets, end: Offsets) -> tuple[list[OffsetRange], list[Gap]]:
     """What lies between two positions, and what should lie there and does not.
 
-    ``start`` has every partition of ``end``; for a new one that is its first offset.
+    Both have the same partitions; the start of a new one is its first offset.
     """
     ranges = []
     gaps = []
     for partition in sorted(end):
         first, last = start[partition], end[partition]
         if last < first:
-            reason = f"its end went back from {first} to {last}, as if it had been made anew"
+            reason = f"its end went back from {first} to {last}, as if it had been created again"
             gaps.append(Gap(partition, reason))
         elif last > first:
             ranges.append(OffsetRange(partition, first, last))
-    gaps += [Gap(each, "it is not there any more") for each in sorted(start.keys() - end.keys())]
     return ranges, gaps
 
 

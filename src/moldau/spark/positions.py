@@ -10,9 +10,10 @@ from collections.abc import Collection, Iterable, Mapping
 
 from moldau.client.cluster import Cluster
 from moldau.client.offsets import EARLIEST, LATEST, list_offsets
-from moldau.ids import INTERNAL_TOPICS, TopicPartition
+from moldau.errors import ApiError, ErrorCode
+from moldau.ids import INTERNAL_TOPICS, NO_UUID, TopicPartition, uuid_to_str
 from moldau.spark.errors import PipelineError
-from moldau.spark.offsets import Offsets
+from moldau.spark.offsets import Offsets, TopicIds
 from moldau.spark.options import OffsetsSpec, OnNoMatch, SourceOptions
 
 
@@ -49,6 +50,33 @@ class Positions:
             if pattern.fullmatch(name) and name not in INTERNAL_TOPICS
         ]
         return self._partitions_of(names)
+
+    def topic_ids(self, partitions: Iterable[TopicPartition]) -> TopicIds:
+        """The ids of the topics of ``partitions``, of those that are there and have one.
+
+        As they were when ``partitions`` was last asked for, or are now if it was not.
+        """
+        topics = sorted({each.topic for each in partitions})
+        unknown = [name for name in topics if name not in self._cluster.topics]
+        if unknown:
+            try:
+                self._cluster.retrying(lambda: self._cluster.refresh(unknown))
+            except ApiError as error:
+                if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                    raise
+        known = [self._cluster.topics[name] for name in topics if name in self._cluster.topics]
+        return {each.name: uuid_to_str(each.topic_id) for each in known if each.topic_id != NO_UUID}
+
+    def why_gone(self, partition: TopicPartition, offset: int) -> str:
+        """Why a partition that the query has read up to ``offset`` is not read any more."""
+        subscription = self._options.subscription
+        pattern = subscription.pattern
+        if pattern is not None and re.fullmatch(pattern, partition.topic):
+            return "it is not there any more"
+        return (
+            f"the checkpoint is at its offset {offset}, and this query does not subscribe to it: "
+            "subscribe to it again, or use another checkpoint"
+        )
 
     def earliest(self, partitions: Iterable[TopicPartition]) -> Offsets:
         return self._at(dict.fromkeys(partitions, EARLIEST))

@@ -7,7 +7,7 @@ connection to the cluster.
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import pyarrow as pa
@@ -18,10 +18,11 @@ from moldau.client.offsets import EARLIEST, list_offsets
 from moldau.client.range_reader import Fetched, RangeReader
 from moldau.client.visibility import visible_batches
 from moldau.errors import ApiError, ErrorCode
+from moldau.ids import uuid_to_str
 from moldau.spark.arrow import OpenBatch, open_batch, to_arrow
 from moldau.spark.client_options import ClientOptions
 from moldau.spark.errors import PipelineError, pipeline_errors
-from moldau.spark.offsets import OffsetRange
+from moldau.spark.offsets import MADE_ANEW, OffsetRange, TopicIds
 
 # One Arrow batch for each response, unless its records unpack to more than this.
 _ARROW_BATCH_BYTES: Final = 16 << 20
@@ -39,6 +40,8 @@ class ReadTask(InputPartition):
     ranges: tuple[OffsetRange, ...]
     # Batches that are wholly older need not be opened.
     min_timestamp_ms: int | None = None
+    # Of the topics as the batch was planned; without them any topic of that name will do.
+    topic_ids: TopicIds = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,8 @@ def read_task(task: ReadTask, how: HowToRead, schema: pa.Schema) -> Iterator[pa.
     with pipeline_errors():
         cluster = cluster_of(how.client)
         for each in task.ranges:
-            for fetched in _fetch(cluster, each, how):
+            topic_id = task.topic_ids.get(each.partition.topic)
+            for fetched in _fetch(cluster, each, how, topic_id):
                 yield from _decode(fetched, each, task.min_timestamp_ms, how, schema)
 
 
@@ -74,13 +78,16 @@ def cluster_of(client: ClientOptions) -> Cluster:
     return _clusters[key]
 
 
-def _fetch(cluster: Cluster, wanted: OffsetRange, how: HowToRead) -> Iterator[Fetched]:
+def _fetch(
+    cluster: Cluster, wanted: OffsetRange, how: HowToRead, topic_id: str | None
+) -> Iterator[Fetched]:
     """The responses for a range; without what is gone, if that is allowed."""
     reader = RangeReader(cluster, how.client.fetch)
     position = wanted.start
     while position < wanted.end:
         try:
             for fetched in reader.read(wanted.partition, position, wanted.end):
+                _check_topic(cluster, wanted.partition.topic, topic_id)
                 yield fetched
                 position = fetched.following
             return
@@ -93,6 +100,12 @@ def _fetch(cluster: Cluster, wanted: OffsetRange, how: HowToRead) -> Iterator[Fe
                     "on without what is gone"
                 ) from None
             position = _first_left(cluster, wanted, position, error)
+
+
+def _check_topic(cluster: Cluster, topic: str, topic_id: str | None) -> None:
+    """Raises ApiError if what was read is of another topic than was planned."""
+    if topic_id is not None and uuid_to_str(cluster.topic(topic).topic_id) != topic_id:
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID, f"{topic} cannot be read on: {MADE_ANEW}")
 
 
 def _first_left(cluster: Cluster, wanted: OffsetRange, position: int, error: ApiError) -> int:

@@ -22,7 +22,9 @@ from pyspark.sql.types import StructType
 
 from moldau.spark.errors import PipelineError, pipeline_errors
 from moldau.spark.offsets import (
+    MADE_ANEW,
     Gap,
+    OffsetRange,
     Offsets,
     StreamOffset,
     advance,
@@ -30,6 +32,8 @@ from moldau.spark.offsets import (
     count_new,
     decode_offset,
     encode_offset,
+    go_on,
+    is_another,
     limit_offsets,
     ranges_between,
 )
@@ -47,6 +51,7 @@ class MoldauStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._options = options
         self._schema = schema
         self._positions: Positions | None = None
+        self._initial: StreamOffset | None = None
         self._progress: GroupProgress | None = None
         # With Trigger.AvailableNow: what was there when the query began.
         self._target: Offsets | None = None
@@ -55,11 +60,14 @@ class MoldauStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._last_trigger_s: float | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        with pipeline_errors():
-            positions = self._ask()
-            return encode_offset(
-                StreamOffset(positions.starting(positions.partitions()), is_initial=True)
-            )
+        # Spark asks again until the first batch has ended, and means the same place.
+        if self._initial is None:
+            with pipeline_errors():
+                positions = self._ask()
+                starting = positions.starting(positions.partitions())
+                ids = positions.topic_ids(starting)
+                self._initial = StreamOffset(starting, is_initial=True, topic_ids=ids)
+        return encode_offset(self._initial)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         limit = self._options.max_offsets_per_trigger
@@ -78,33 +86,45 @@ class MoldauStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         with pipeline_errors():
             latest = self._fetch_latest()
             self._latest = latest
-            if self._target is not None:
-                latest = clamp(latest, self._target)
-            begin = self._with_new_partitions(position.offsets, latest)
+            known = go_on(position, latest, self._ask().topic_ids(latest), self._ask().why_gone)
+            # Now or never: what is returned here is in the checkpoint before it is looked at.
+            self._report(known.gaps)
+            begin = self._with_new_partitions(known.begin, latest)
+            self._report(ranges_between(begin, latest)[1])
+        if self._target is not None:
+            latest = {**known.begin, **clamp(latest, self._target)}
+            begin = {each: begin[each] for each in latest}
+            if position.is_initial:
+                # Records may have come between the two questions.
+                latest = {each: max(end, begin[each]) for each, end in latest.items()}
         if self._is_too_little(count_new(begin, latest)):
             return start
         self._last_trigger_s = time.monotonic()
         if isinstance(limit, ReadMaxRows):
             latest = limit_offsets(begin, latest, limit.max_rows)
-        return encode_offset(advance(position, latest))
+        reached = StreamOffset(latest, topic_ids=known.topic_ids, gone=known.gone)
+        return encode_offset(advance(position, begin, reached))
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802
         return None if self._latest is None else encode_offset(StreamOffset(self._latest))
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         ended = decode_offset(end)
-        begin = decode_offset(start).offsets if ended.start is None else ended.start
+        if ended.is_initial:
+            # Nothing was there when the first batch was planned; Spark runs it all the same.
+            return []
+        begin = decode_offset(start)
+        if ended.start is not None:
+            begin = StreamOffset(ended.start, topic_ids=ended.topic_ids)
         with pipeline_errors():
-            ranges, gaps = ranges_between(
-                self._with_new_partitions(begin, ended.offsets), ended.offsets
-            )
-        self._report(gaps)
+            ranges = self._ranges(begin, ended)
+            ids = self._ask().topic_ids(each.partition for each in ranges)
         tasks = plan_tasks(
             ranges,
             min_partitions=self._options.min_partitions,
             max_records_per_partition=self._options.max_records_per_partition,
         )
-        return [ReadTask(tuple(each)) for each in tasks]
+        return [ReadTask(tuple(each), topic_ids=ids) for each in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, ReadTask), partition
@@ -130,6 +150,24 @@ class MoldauStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _fetch_latest(self) -> Offsets:
         positions = self._ask()
         return positions.latest(positions.partitions())
+
+    def _ranges(self, begin: StreamOffset, end: StreamOffset) -> list[OffsetRange]:
+        """What a batch reads that is in the checkpoint, be it planned now or by a run before."""
+        known = go_on(begin, end.offsets, end.topic_ids, self._ask().why_gone)
+        spoiled = [each for each in known.gaps if each.partition not in {**end.offsets, **end.gone}]
+        if spoiled:
+            partition, reason = spoiled[0]
+            raise PipelineError(
+                f"a batch was planned that leaves out {partition}: {reason}. To take the batch "
+                "back, delete the newest file in offsets/ of the checkpoint if commits/ has none "
+                "of that name"
+            )
+        starting = self._with_new_partitions(known.begin, end.offsets)
+        ranges, gaps = ranges_between(starting, end.offsets)
+        ids = self._ask().topic_ids(end.offsets)
+        lost = [each for each in ranges if is_another(end.topic_ids, ids, each.partition.topic)]
+        self._report([*gaps, *(Gap(each.partition, MADE_ANEW) for each in lost)])
+        return [each for each in ranges if each not in lost]
 
     def _with_new_partitions(self, begin: Offsets, end: Offsets) -> Offsets:
         """``begin``, with the first offsets of partitions that have come since."""
