@@ -1,4 +1,4 @@
-"""Time comes in from outside, so that a test can drive days in milliseconds."""
+"""Clocks, which are passed in as arguments, so that tests can control time."""
 
 import time
 from typing import Final, Protocol
@@ -13,14 +13,14 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's own wall clock."""
+    """The wall clock of the machine."""
 
     def now_ms(self) -> int:
         return _time_ns() // 1_000_000
 
 
 class ManualClock:
-    """A clock that stands still until it is told to move."""
+    """A clock that moves only when a test advances it."""
 
     def __init__(self, now_ms: int = 1_700_000_000_000) -> None:
         self._now_ms = now_ms

@@ -1,8 +1,8 @@
-"""Kafka's error codes, and the one exception that carries them.
+"""Kafka's error codes, and the exception that carries them.
 
-An error is raised where the fact is known, with the code the client will see and a
-message that names the thing, the value and what would be right. Nothing translates
-one error into another on the way up.
+An error is raised where the cause is known, with the code that the client will see and a
+message that names the resource, the invalid value and a valid one. Callers do not translate it
+into another error.
 """
 
 from enum import IntEnum
@@ -10,7 +10,7 @@ from typing import Final
 
 
 class ErrorCode(IntEnum):
-    """What goes on the wire."""
+    """Kafka's error codes, with their numbers on the wire."""
 
     UNKNOWN_SERVER_ERROR = -1
     NONE = 0
@@ -150,7 +150,7 @@ class ErrorCode(IntEnum):
 
     @property
     def retriable(self) -> bool:
-        """Whether a client that meets this code tries again."""
+        """Whether clients retry after this error."""
         return self in _RETRIABLE
 
 
@@ -193,7 +193,7 @@ _RETRIABLE: Final = frozenset(
 
 
 class ApiError(Exception):
-    """A request, or one item of it, that is answered with ``code``."""
+    """A request, or one item of a request, failed with ``code``."""
 
     def __init__(self, code: ErrorCode, message: str | None = None) -> None:
         super().__init__(message if message is not None else code.name)

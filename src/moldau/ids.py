@@ -1,7 +1,7 @@
-"""Names of things that every layer passes around.
+"""Identifiers that every layer uses.
 
-A uuid is 16 raw ``bytes`` inside the broker, because that is what the wire and
-the disk hold; the base64 form exists only for people and for text files.
+Inside the broker a uuid is 16 raw ``bytes``, as on the wire and on disk; the base64 form is used
+only for display and in text files.
 """
 
 import base64
@@ -20,7 +20,7 @@ INTERNAL_TOPICS: Final = frozenset((OFFSETS_TOPIC, TRANSACTIONS_TOPIC, SHARE_STA
 
 
 class TopicPartition(NamedTuple):
-    """One partition of one topic; prints as its directory is named."""
+    """One partition of one topic; its string form is the name of its directory."""
 
     topic: str
     partition: int
@@ -32,9 +32,8 @@ class TopicPartition(NamedTuple):
 def new_uuid(rng: random.Random) -> bytes:
     """A random (version 4) uuid whose text form does not begin with a dash.
 
-    A leading dash would read as an option on a command line; Kafka draws again
-    for the same reason. The reserved ids (zero and one) cannot come out, since
-    the version bits are never zero.
+    On a command line, a leading dash would be read as an option; Kafka avoids it for the same
+    reason. The reserved ids (zero and one) cannot occur, since the version bits are never zero.
     """
     while True:
         raw = bytearray(rng.randbytes(16))

@@ -64,7 +64,7 @@ def test_security_settings_come_from_kafkas_file(moldau: Moldau, tmp_path: Path)
         return moldau("topics", "list", "--command-config", str(config))
 
     assert listing("security.protocol=PLAINTEXT\nclient.id=me\n").code == 0
-    assert "security.protocol=TLS: one of PLAINTEXT" in listing("security.protocol=TLS").err
+    assert "security.protocol=TLS: must be one of PLAINTEXT" in listing("security.protocol=TLS").err
     # The broker that is asked speaks plainly, and the client no longer does.
     assert "if its listener is not one for TLS" in listing("security.protocol=SSL").err
 

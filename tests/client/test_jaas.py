@@ -60,8 +60,8 @@ def test_any_password_can_be_written(password: str) -> None:
         (f"{MODULE} required password=;", 'must be written as name="value"'),
         (f'{MODULE} required "password"="a";', 'must be written as name="value"'),
         (f"{MODULE} required password=s3cr3t word;", 'must be written as name="value"'),
-        (f"{MODULE} required password=s3cr3t@word;", "are in quotes"),
-        (f'{MODULE} required password="s3cr3t;', "are in quotes"),
+        (f"{MODULE} required password=s3cr3t@word;", "must be quoted"),
+        (f'{MODULE} required password="s3cr3t;', "must be quoted"),
         ("s3cr3t", "a login module is expected first"),
     ],
 )

@@ -73,6 +73,6 @@ def test_a_file_that_holds_no_token_is_named_and_not_shown(tmp_path: Path) -> No
     with pytest.raises(SecurityError, match=r"token.jwt cannot be read: No such file"):
         bearer_message(made, NOW_S)
     path.write_text("a secret\1auth=Bearer other")
-    with pytest.raises(SecurityError, match="holds no token") as raised:
+    with pytest.raises(SecurityError, match="does not hold a token") as raised:
         bearer_message(made, NOW_S)
     assert "secret" not in str(raised.value)

@@ -65,8 +65,8 @@ def test_extensions_are_part_of_what_is_signed() -> None:
 @pytest.mark.parametrize(
     ("server_first", "problem"),
     [
-        (SERVER_FIRST.replace(b"rOpr", b"sOpr"), "nonce does not go on from ours"),
-        (b"r=rOprNGfwEbeRWgbNEkqO,s=AAAA,i=4096", "nonce does not go on from ours"),
+        (SERVER_FIRST.replace(b"rOpr", b"sOpr"), "nonce does not begin with ours"),
+        (b"r=rOprNGfwEbeRWgbNEkqO,s=AAAA,i=4096", "nonce does not begin with ours"),
         (SERVER_FIRST.replace(b"4096", b"4095"), "asks for 4095 iterations"),
         (SERVER_FIRST.replace(b"4096", b"%d" % (MAX_ITERATIONS + 1)), "iterations"),
         (SERVER_FIRST.replace(b"i=4096", b"i=many"), "asks for many iterations"),
@@ -87,7 +87,7 @@ def test_a_server_that_begins_wrong_is_not_followed(server_first: bytes, problem
         (b"v=", "signature is wrong"),
         (b"", "signature is wrong"),
         (b"v=%", "v is not base64"),
-        (b"e=other-error", "says other-error"),
+        (b"e=other-error", "reports other-error"),
     ],
 )
 def test_a_server_that_does_not_know_the_password_is_found_out(

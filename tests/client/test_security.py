@@ -69,12 +69,12 @@ def test_no_secret_is_ever_shown() -> None:
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        ({"security.protocol": "TLS"}, "security.protocol=TLS: one of PLAINTEXT, SSL"),
+        ({"security.protocol": "TLS"}, "security.protocol=TLS: must be one of PLAINTEXT, SSL"),
         ({"ssl.truststore.path": "x"}, "ssl.truststore.path: Kafka's clients have no such"),
         ({"sasl.user": "x"}, "sasl.user: Kafka's clients have no such"),
         ({"ssl.engine.factory.class": "x"}, "ssl.engine.factory.class cannot be set"),
-        ({"sasl.login.class": "x"}, "sasl.login.class cannot be set: there is no Java"),
-        (sasl("GSSAPI"), "sasl.mechanism=GSSAPI: of PLAIN, SCRAM-SHA-256"),
+        ({"sasl.login.class": "x"}, "sasl.login.class cannot be set: Java classes cannot be run"),
+        (sasl("GSSAPI"), "sasl.mechanism=GSSAPI: must be one of PLAIN, SCRAM-SHA-256"),
         ({"security.protocol": "SASL_SSL"}, r"sasl.mechanism is missing \(GSSAPI in Kafka\)"),
         (
             {"security.protocol": "SASL_SSL", "sasl.mechanism": "SCRAM-SHA-256"},
@@ -84,14 +84,14 @@ def test_no_secret_is_ever_shown() -> None:
         (sasl(jaas=SECRET + " required;"), "names another login module, but PLAIN is used with"),
         (sasl(jaas="org.x.PlainLoginModule required;"), "has no username: write"),
         (sasl(jaas=PLAIN.rstrip(";")), "does not end with a semicolon; as in 'org.apache"),
-        (sasl("OAUTHBEARER", f"{OAUTH};"), "says nobody's name: write unsecuredLoginStringClaim"),
+        (sasl("OAUTHBEARER", f"{OAUTH};"), "names no user: write unsecuredLoginStringClaim"),
         (
             sasl("OAUTHBEARER", f"{OAUTH};") | {TOKEN_URL: "https://idp/token"},
-            "tokens are read from files here",
+            "tokens can only be read from files",
         ),
         (
             sasl("OAUTHBEARER", f"{OAUTH};", sasl__login__callback__handler__class="my.Own"),
-            "Own: there is no Java here",
+            "Own: Java classes cannot be run here",
         ),
     ],
 )
@@ -147,11 +147,11 @@ def test_names_are_checked_unless_that_is_switched_off() -> None:
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        (ssl(ssl__endpoint__identification__algorithm="ldaps"), "=ldaps: https is expected"),
-        (ssl(ssl__protocol="SSLv3"), "ssl.protocol=SSLv3: one of TLSv1"),
-        (ssl(ssl__enabled__protocols="SSLv3"), "ssl.enabled.protocols=SSLv3: of TLSv1"),
-        (ssl(ssl__enabled__protocols=""), "ssl.enabled.protocols=: of TLSv1"),
-        (ssl(ssl__enabled__protocols="TLSv1.3,TLSv1.1"), "versions without a gap"),
+        (ssl(ssl__endpoint__identification__algorithm="ldaps"), "=ldaps: must be https"),
+        (ssl(ssl__protocol="SSLv3"), "ssl.protocol=SSLv3: must be one of TLSv1"),
+        (ssl(ssl__enabled__protocols="SSLv3"), "ssl.enabled.protocols=SSLv3: must be from TLSv1"),
+        (ssl(ssl__enabled__protocols=""), "ssl.enabled.protocols=: must be from TLSv1"),
+        (ssl(ssl__enabled__protocols="TLSv1.3,TLSv1.1"), "the versions must be contiguous"),
         (
             ssl(ssl__enabled__protocols="TLSv1.3", ssl__protocol="TLSv1.2"),
             "leaves no version of TLS",
@@ -164,13 +164,13 @@ def test_names_are_checked_unless_that_is_switched_off() -> None:
                 ssl__keystore__certificate__chain="c",
                 ssl__keystore__location="l",
             ),
-            "both given: leave out one",
+            "both set: remove one",
         ),
         (
             ssl(ssl__truststore__certificates="c", ssl__truststore__location="l"),
-            "both given: leave out one",
+            "both set: remove one",
         ),
-        (ssl(ssl__truststore__type="BCFKS"), "ssl.truststore.type=BCFKS: PEM is expected"),
+        (ssl(ssl__truststore__type="BCFKS"), "ssl.truststore.type=BCFKS: must be PEM"),
         (
             ssl(ssl__truststore__type="JKS", ssl__truststore__location="/etc/trust.jks"),
             "'keytool -list -rfc -keystore /etc/trust.jks > /etc/trust.pem'",

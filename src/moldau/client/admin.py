@@ -1,7 +1,7 @@
-"""What an operator asks of a cluster: topics, settings, offsets, disks.
+"""Administration of a cluster: topics, settings, offsets, log directories.
 
-Every method answers or raises ``ApiError`` with the broker's code and a message that
-names what it is about.
+Every method returns a result or raises ``ApiError`` with the broker's code and a message that
+names the topic, partition or resource concerned.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -62,7 +62,7 @@ from moldau.protocol.messages.incremental_alter_configs import (
 
 
 class ResourceType(IntEnum):
-    """What has settings; the numbers are those of DescribeConfigs."""
+    """The kinds of resource with settings, numbered as in DescribeConfigs."""
 
     TOPIC = 2
     BROKER = 4
@@ -72,7 +72,7 @@ class ResourceType(IntEnum):
 
 
 class ConfigChange(IntEnum):
-    """What IncrementalAlterConfigs does to a setting."""
+    """The operations of IncrementalAlterConfigs on a setting."""
 
     SET = 0
     DELETE = 1
@@ -81,7 +81,7 @@ class ConfigChange(IntEnum):
 
 
 class CreatedTopic(NamedTuple):
-    """A topic as the broker made it."""
+    """A topic as the broker created it."""
 
     name: str
     topic_id: bytes
@@ -90,7 +90,7 @@ class CreatedTopic(NamedTuple):
 
 
 class ClusterDescription(NamedTuple):
-    """Who the cluster is made of."""
+    """The brokers of a cluster, its id and its controller."""
 
     cluster_id: str
     controller_id: int
@@ -107,7 +107,7 @@ class LogDirReplica(NamedTuple):
 
 
 class LogDir(NamedTuple):
-    """One log directory of a broker; sizes are -1 if the broker does not say."""
+    """One log directory of a broker; sizes are -1 if the broker does not report them."""
 
     path: str
     error: ErrorCode
@@ -117,7 +117,7 @@ class LogDir(NamedTuple):
 
 
 class Admin:
-    """Use as a context manager, or ``close()`` it."""
+    """Administers a cluster. Use as a context manager, or call ``close()``."""
 
     def __init__(
         self,
@@ -147,7 +147,7 @@ class Admin:
         assignments: Sequence[Sequence[int]] = (),
         validate_only: bool = False,
     ) -> CreatedTopic:
-        """Make a topic; -1 leaves a number to the broker, ``assignments`` replaces both."""
+        """Create a topic; -1 means the broker's default, ``assignments`` replaces both numbers."""
         topic = CreatableTopic(
             name=name,
             num_partitions=-1 if assignments else partitions,
@@ -165,7 +165,7 @@ class Admin:
         return CreatedTopic(name, result.topic_id, result.num_partitions, result.replication_factor)
 
     def delete_topics(self, names: Iterable[str]) -> None:
-        """Delete topics; the first that cannot be raises, after all have been tried."""
+        """Delete topics. If some fail, the others are deleted and the first error is raised."""
         wanted = list(names)
         request = DeleteTopicsRequest(timeout_ms=self._timeout_ms)
         if self.cluster.connection().version_of(request.API_KEY) >= 6:
@@ -178,7 +178,7 @@ class Admin:
             raise_for(result.error_code, result.error_message, f"topic {result.name}")
 
     def list_topics(self, *, include_internal: bool = False) -> list[TopicMetadata]:
-        """Every topic, by name."""
+        """All topics, sorted by name."""
         self.cluster.refresh(None)
         return [
             topic
@@ -200,7 +200,7 @@ class Admin:
         assignments: Sequence[Sequence[int]] = (),
         validate_only: bool = False,
     ) -> None:
-        """Give a topic more partitions: ``count`` is how many it shall have then."""
+        """Increase the number of partitions of a topic to ``count``."""
         added = [CreatePartitionsAssignment(list(brokers)) for brokers in assignments]
         topic = CreatePartitionsTopic(name, count, added or None)
         request = CreatePartitionsRequest([topic], self._timeout_ms, validate_only)
@@ -212,7 +212,7 @@ class Admin:
     def describe_configs(
         self, resource: ResourceType, name: str, names: Collection[str] | None = None
     ) -> list[ConfigEntry]:
-        """Settings of a topic, a broker (``""``: all brokers) or another resource, by name."""
+        """The settings of a resource, sorted by name; broker ``""`` means the cluster-wide ones."""
         wanted = DescribeConfigsResource(
             resource_type=resource,
             resource_name=name,
@@ -251,7 +251,7 @@ class Admin:
         *,
         validate_only: bool = False,
     ) -> None:
-        """Change single settings and leave the others as they are."""
+        """Change the given settings and leave all others unchanged."""
         altered = AlterConfigsResource(
             resource_type=resource,
             resource_name=name,
@@ -264,7 +264,7 @@ class Admin:
             raise_for(result.error_code, result.error_message, _title(resource, name))
 
     def delete_records(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """Delete what lies before an offset (-1: everything); gives the new start offsets."""
+        """Delete the records before an offset (-1: all); returns the new log start offsets."""
 
         def ask() -> dict[TopicPartition, int]:
             starts: dict[TopicPartition, int] = {}
@@ -289,11 +289,11 @@ class Admin:
     def list_offsets(
         self, timestamps: Mapping[TopicPartition, int], *, read_committed: bool = False
     ) -> dict[TopicPartition, FoundOffset]:
-        """See ``client.offsets``."""
+        """The first offset at or after a timestamp, ``EARLIEST`` or ``LATEST``."""
         return list_offsets(self.cluster, timestamps, read_committed=read_committed)
 
     def describe_log_dirs(self, node_id: int) -> list[LogDir]:
-        """The log directories of one broker, with what is in them."""
+        """The log directories of one broker, with the replicas in them."""
         request = DescribeLogDirsRequest(topics=None)
         response = self.cluster.request(request, DescribeLogDirsResponse, node_id)
         raise_for(response.error_code, None, f"broker {node_id}")
@@ -318,7 +318,7 @@ class Admin:
         ]
 
     def describe_cluster(self) -> ClusterDescription:
-        """Cluster id, controller and brokers."""
+        """The cluster id, the controller and the brokers."""
         response = self.cluster.request(DescribeClusterRequest(), DescribeClusterResponse)
         raise_for(response.error_code, response.error_message, "cluster")
         brokers = [
@@ -337,7 +337,7 @@ class Admin:
         self.close()
 
     def _node_of(self, resource: ResourceType, name: str) -> int | None:
-        """A broker's own settings are asked of that broker."""
+        """The broker that must answer: settings of one broker are known to that broker only."""
         if resource not in (ResourceType.BROKER, ResourceType.BROKER_LOGGER) or not name:
             return None
         if not name.isdigit():

@@ -1,8 +1,8 @@
-"""Records on their way to a partition: gathered into batches, and what became of them.
+"""Batches of records that wait to be sent, and the results of sending them.
 
-There are two kinds. A ``PendingBatch`` gathers single records, each of which hears what became of
-it. An ``EncodedBatch`` has its records from somebody who writes many at a time, and only hears of
-all of them together. To the sender they are the same.
+There are two kinds. A ``PendingBatch`` collects single records and reports the result of each.
+An ``EncodedBatch`` is created from records that were already encoded, and reports one result for
+all of them. The sender treats both alike.
 """
 
 from abc import ABC, abstractmethod
@@ -25,12 +25,12 @@ from moldau.record.records import BatchBuilder, decode_payload
 
 Headers: TypeAlias = Sequence[tuple[str, bytes | None]]
 
-# What a record costs besides its key, value and headers, at most.
+# The largest size of a record without its key, value and headers.
 _RECORD_OVERHEAD = 24
 
 
 class Delivery:
-    """What became of one record: ``is_done``, and then ``offset`` or ``error``."""
+    """The result of sending one record: once ``is_done``, either ``offset`` or ``error`` is set."""
 
     __slots__ = ("error", "is_done", "offset", "on_delivery", "partition", "timestamp", "topic")
 
@@ -55,10 +55,10 @@ class Delivery:
 
 
 class OutgoingBatch(ABC):
-    """The records of one batch until the broker has answered for them.
+    """The records of one batch until the broker has responded.
 
-    The bytes are made when they are first sent, and kept for a retry: a broker knows a
-    batch it has already taken by producer id and sequence, so both must stay the same.
+    The batch is encoded when it is first sent, and the bytes are kept for retries: the broker
+    recognises a batch it has already stored by producer id and sequence, so both must not change.
     """
 
     __slots__ = ("base_sequence", "created_s", "encoded", "last_error", "partition")
@@ -73,37 +73,37 @@ class OutgoingBatch(ABC):
     @property
     @abstractmethod
     def count(self) -> int:
-        """How many records there are."""
+        """The number of records."""
 
     @property
     @abstractmethod
     def size_bytes(self) -> int:
-        """The most bytes that the batch takes."""
+        """An upper bound of the encoded size."""
 
     @abstractmethod
     def encode(self, producer_id: int, producer_epoch: int, *, is_transactional: bool) -> bytes:
-        """The batch as it goes on the wire."""
+        """The batch in the wire format."""
 
     @abstractmethod
     def halves(self) -> "tuple[OutgoingBatch, OutgoingBatch]":
-        """Two batches in place of one that the broker finds too large."""
+        """Split a batch that the broker finds too large."""
 
     @abstractmethod
     def succeed(self, base_offset: int, log_append_time: int) -> None:
-        """The broker has taken it."""
+        """The broker has stored the batch."""
 
     @abstractmethod
     def fail(self, error: ApiError, record_errors: dict[int, str] | None = None) -> None:
-        """It was given up; some records may be more to blame than others."""
+        """The batch failed; ``record_errors`` are the messages for single records, by index."""
 
     def unsequence(self) -> None:
-        """Forget which producer this batch was from; it is made again when it is sent."""
+        """Drop producer id and sequence; the batch is encoded again when it is sent."""
         self.base_sequence = -1
         self.encoded = None
 
 
 class PendingBatch(OutgoingBatch):
-    """Records that come one by one."""
+    """A batch to which records are added one by one."""
 
     __slots__ = ("_codec", "_level", "_size_bytes", "deliveries", "records")
 
@@ -172,7 +172,7 @@ class PendingBatch(OutgoingBatch):
             delivery.finish(base_offset + index if base_offset >= 0 else -1, timestamp, None)
 
     def fail(self, error: ApiError, record_errors: dict[int, str] | None = None) -> None:
-        """All records of a batch fail together; those to blame get a message of their own."""
+        """All records of a batch fail together; invalid ones get their own message."""
         for index, delivery in enumerate(self.deliveries):
             message = (record_errors or {}).get(index)
             own = error if message is None else ApiError(error.code, message)
@@ -180,7 +180,7 @@ class PendingBatch(OutgoingBatch):
 
 
 class EncodedBatch(OutgoingBatch):
-    """Records that were encoded, and compressed, before they came here."""
+    """A batch whose records are already encoded and compressed."""
 
     __slots__ = ("_base_timestamp", "_codec", "_count", "_max_timestamp", "_on_done", "_payload")
 
@@ -196,7 +196,7 @@ class EncodedBatch(OutgoingBatch):
         codec: int = Codec.NONE,
         on_done: Callable[["EncodedBatch", ApiError | None], None],
     ) -> None:
-        """``payload`` is what follows the header of a batch."""
+        """``payload`` is everything after the batch header."""
         super().__init__(partition, created_s)
         self._payload = payload
         self._count = count
@@ -220,7 +220,7 @@ class EncodedBatch(OutgoingBatch):
         return self.encoded
 
     def halves(self) -> "tuple[EncodedBatch, EncodedBatch]":
-        # Rare enough for the long way round: a batch is made to fit before it is sent.
+        # Slow but rare: batches are normally built to fit.
         payload = decompress(self._codec, self._payload)
         records = decode_payload(payload, self._header(NO_PRODUCER_ID, -1, False))
         middle = self._count // 2
@@ -274,7 +274,7 @@ _Batch = TypeVar("_Batch", bound=OutgoingBatch)
 
 
 def _in_sequence(base_sequence: int, first: _Batch, second: _Batch) -> tuple[_Batch, _Batch]:
-    """Two batches take the place in the sequence that one had, if it had one."""
+    """Give the two halves the sequence numbers of the original batch, if it had any."""
     if base_sequence >= 0:
         first.base_sequence = base_sequence
         # Sequences wrap around to 0 after the largest int32.
@@ -283,7 +283,7 @@ def _in_sequence(base_sequence: int, first: _Batch, second: _Batch) -> tuple[_Ba
 
 
 def record_size(key: bytes | None, value: bytes | None, headers: Headers) -> int:
-    """The most bytes a record takes, uncompressed."""
+    """An upper bound of the uncompressed size of a record."""
     size = _RECORD_OVERHEAD + len(key or b"") + len(value or b"")
     for name, content in headers:
         size += 10 + 4 * len(name) + len(content or b"")

@@ -1,9 +1,9 @@
-"""The names of cipher suites: Kafka's settings have those of the standards, OpenSSL has its own.
+"""Names of cipher suites: Kafka's settings use the standard names, OpenSSL uses its own.
 
     TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256    ECDHE-RSA-AES128-GCM-SHA256
     TLS_RSA_WITH_AES_256_CBC_SHA             AES256-SHA
 
-Those of TLS 1.3 say nothing about keys, and are called the same everywhere.
+The suites of TLS 1.3 do not mention key exchange, and have the same name in both.
 """
 
 import re
@@ -17,12 +17,12 @@ def is_of_tls_1_3(suite: str) -> bool:
 
 
 def openssl_name(suite: str) -> str:
-    """A name of the standards as OpenSSL has it; one that is OpenSSL's already stays as it is."""
+    """OpenSSL's name for a standard name; a name of OpenSSL is returned unchanged."""
     found = _OLDER.fullmatch(suite)
     if found is None:
         return suite
     cipher = re.sub(r"(AES|CAMELLIA)_(\d+)", r"\1\2", found["cipher"])
-    # OpenSSL does not name CBC, nor the hash where the cipher brings its own check.
+    # OpenSSL omits CBC, and the hash if the cipher authenticates by itself.
     cipher = cipher.removesuffix("_CBC").replace("_", "-")
     keys = "" if found["keys"] == "RSA" else found["keys"].replace("_", "-") + "-"
     hashed = "" if cipher == "CHACHA20-POLY1305" else f"-{found['hash']}"

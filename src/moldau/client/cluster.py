@@ -1,8 +1,8 @@
-"""What a client knows of a cluster: its brokers, who leads what, and a connection to each.
+"""A client's view of a cluster: brokers, partition leaders, and a connection to each broker.
 
-Knowledge goes stale: leaders move and brokers restart. ``retrying`` runs an operation
-until it works, or fails for a reason that another try cannot mend, refreshing what is
-known in between.
+This view becomes outdated: leaders move and brokers restart. ``retrying`` runs an operation
+until it succeeds or fails with an error that retrying cannot fix, and refreshes the metadata in
+between.
 """
 
 import time
@@ -30,7 +30,7 @@ _MAX_BACKOFF_S: Final = 1.0
 
 
 class BrokerAddress(NamedTuple):
-    """Where a broker is."""
+    """The id, address and rack of a broker."""
 
     node_id: int
     host: str
@@ -39,7 +39,7 @@ class BrokerAddress(NamedTuple):
 
 
 class PartitionMetadata(NamedTuple):
-    """One partition as Metadata tells it."""
+    """One partition, from a Metadata response."""
 
     partition: int
     leader: int
@@ -50,7 +50,7 @@ class PartitionMetadata(NamedTuple):
 
 
 class TopicMetadata(NamedTuple):
-    """One topic as Metadata tells it; partitions in order."""
+    """One topic, from a Metadata response; the partitions are sorted."""
 
     name: str
     topic_id: bytes
@@ -59,7 +59,7 @@ class TopicMetadata(NamedTuple):
 
 
 def parse_bootstrap(text: str) -> list[tuple[str, int]]:
-    """``host:port,host:port``; the port is 9092 if it is left out. Raises ValueError."""
+    """Parse ``host:port,host:port``; the default port is 9092. Raises ValueError."""
     servers = []
     for item in filter(None, (part.strip() for part in text.split(","))):
         host, colon, port = item.rpartition(":")
@@ -74,7 +74,7 @@ def parse_bootstrap(text: str) -> list[tuple[str, int]]:
 
 
 class Cluster:
-    """Connections are opened when they are first needed."""
+    """Brokers, topics and connections. A connection is opened when it is first needed."""
 
     def __init__(
         self,
@@ -95,11 +95,11 @@ class Cluster:
         self._connections: dict[tuple[str, int], Connection] = {}
 
     def request(self, request: Message, response_class: type[R], node_id: int | None = None) -> R:
-        """Ask a certain broker, or any."""
+        """Send a request to broker ``node_id``, or to any broker."""
         return self.connection(node_id).request(request, response_class)
 
     def connection(self, node_id: int | None = None) -> Connection:
-        """A connection to broker ``node_id``, or to whichever answers."""
+        """A connection to broker ``node_id``, or to any broker that can be reached."""
         if node_id is not None:
             if node_id not in self.brokers:
                 self.refresh(())
@@ -119,10 +119,10 @@ class Cluster:
         raise ConnectionFailed("; ".join(failures))
 
     def refresh(self, topics: Collection[str] | None, *, allow_auto_create: bool = False) -> None:
-        """Ask for brokers and for ``topics`` (None: all of them).
+        """Fetch the metadata of the brokers and of ``topics`` (None: all topics).
 
         Raises:
-            ApiError: what the broker says about one of ``topics``.
+            ApiError: the broker reports an error for one of ``topics``.
         """
         wanted = None if topics is None else [MetadataRequestTopic(name=name) for name in topics]
         request = MetadataRequest(topics=wanted, allow_auto_topic_creation=allow_auto_create)
@@ -149,7 +149,7 @@ class Cluster:
             raise failed
 
     def topic(self, name: str, *, allow_auto_create: bool = False) -> TopicMetadata:
-        """What is known of a topic; asked for if nothing is."""
+        """The cached metadata of a topic, fetched first if necessary."""
         if name not in self.topics:
             self.refresh([name], allow_auto_create=allow_auto_create)
         return self.topics[name]
@@ -184,12 +184,11 @@ class Cluster:
     def retrying(
         self, operation: Callable[[], T], topics: Collection[str] = (), *, patience_s: float = 0.0
     ) -> T:
-        """Run ``operation`` until it succeeds, for at most the time-out.
+        """Run ``operation`` until it succeeds, for at most ``timeout_s``.
 
-        Errors that Kafka calls retriable and lost connections are tried again, with what
-        is known of ``topics`` forgotten first. A topic that is said not to exist is asked
-        for again for ``patience_s`` only: it may just be in the making, but if it is not,
-        the answer should not take the whole time-out.
+        Retriable errors and lost connections are retried, after dropping the cached metadata
+        of ``topics``. An unknown topic is retried for ``patience_s`` only: it may be about to
+        be created, but if it is not, the error should not take the whole timeout.
         """
         started = time.monotonic()
         backoff_s = _RETRY_BACKOFF_S
@@ -203,7 +202,7 @@ class Cluster:
                 if not error.code.retriable or time.monotonic() + backoff_s - started > limit_s:
                     raise
             except ConnectionFailed:
-                # Nobody ever answered: say so at once, rather than after the time-out.
+                # No broker has ever responded: fail at once rather than after the timeout.
                 if not self.brokers or time.monotonic() + backoff_s - started > limit_s:
                     raise
             self.forget(topics)
@@ -211,7 +210,7 @@ class Cluster:
             backoff_s = min(2 * backoff_s, _MAX_BACKOFF_S)
 
     def forget(self, topics: Iterable[str]) -> None:
-        """Ask again before these topics are used the next time."""
+        """Drop the cached metadata of these topics."""
         for topic in topics:
             self.topics.pop(topic, None)
 
@@ -249,14 +248,14 @@ _UNKNOWN: Final = frozenset((ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNK
 
 
 def raise_for(code: int, message: str | None, what: str) -> None:
-    """Raise an answer's error, if it is one, with the name of what it is about."""
+    """Raise ``ApiError`` if ``code`` is an error; ``what`` names the thing concerned."""
     if code != ErrorCode.NONE:
         error = error_code(code)
         raise ApiError(error, f"{what}: {message or error.name.lower().replace('_', ' ')}")
 
 
 def error_code(code: int) -> ErrorCode:
-    """A number from the wire; a newer broker may send one that is not known here."""
+    """The code for a number from the wire; UNKNOWN_SERVER_ERROR for an unknown number."""
     try:
         return ErrorCode(code)
     except ValueError:

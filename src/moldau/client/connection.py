@@ -1,11 +1,11 @@
 """One connection to one broker: typed requests out, typed responses back.
 
-The first thing said is ApiVersions; every later request is sent in the newest version
-that both sides know. Requests may be pipelined: ``post`` several, then ``receive`` their
-answers in the same order. A ``request`` in between is answered in its own place.
+The first request is ApiVersions; every later request uses the newest version that both sides
+support. Requests can be pipelined: ``post`` several, then ``receive`` the responses in the same
+order. ``request`` can be used in between.
 
-Where the security settings ask for it, TLS comes before everything, and a login right after
-ApiVersions; a login that will not last is renewed between two requests.
+If the security settings require it, the TLS handshake comes first, and a login directly after
+ApiVersions; a login with a limited lifetime is renewed between two requests.
 """
 
 import math
@@ -27,24 +27,24 @@ from moldau.protocol.messages.api_versions import ApiVersionsRequest, ApiVersion
 R = TypeVar("R", bound=Message)
 
 SOFTWARE_NAME: Final = "moldau"
-# Nobody answers with more; a larger size is noise, or a server that is no Kafka.
+# No broker sends more; a larger size is garbage, or the peer is not a Kafka broker.
 MAX_RESPONSE_BYTES: Final = 1 << 30
-# Where no older version of an API is wanted.
+# No upper limit on the version of a request.
 NEWEST: Final = 0x7FFF
 
 _SIZE: Final = struct.Struct(">i")
 _API_VERSIONS_KEY: Final = 18
 _SASL_HANDSHAKE_KEY: Final = 17
-# How TLS begins to say that it did not understand.
+# The first bytes of a TLS alert.
 _TLS_ALERT: Final = b"\x15\x03"
 
 
-class ConnectionFailed(Exception):  # noqa: N818  # what happened, in two words
-    """There is no talking to the broker: refused, lost, timed out, or no Kafka at all."""
+class ConnectionFailed(Exception):  # noqa: N818  # not an error of the caller
+    """The connection was refused, lost or timed out, or the peer is not a Kafka broker."""
 
 
 class Connection:
-    """Connects when made. Not for use by several threads at once."""
+    """Connects when created. Not thread-safe."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Connection:
         self._security = security
         self._correlation_id = 0
         self._awaited: deque[tuple[int, int, int]] = deque()
-        # Answers that were read before ``receive`` asked for them: something else had to be asked.
+        # Responses that ``request`` had to read before its own, kept for ``receive``.
         self._early: deque[bytes] = deque()
         self._renewal_s = math.inf
         self._first_id = 0
@@ -77,9 +77,9 @@ class Connection:
             raise
 
     def request(self, request: Message, response_class: type[R], *, max_version: int = NEWEST) -> R:
-        """Send ``request`` and wait for its answer, also while others are awaited.
+        """Send ``request`` and wait for its response.
 
-        Theirs come first, and are kept for ``receive``.
+        Responses to requests in flight arrive first and are kept for ``receive``.
         """
         self._read_ahead()
         self.post(request, max_version=max_version)
@@ -88,14 +88,14 @@ class Connection:
     def post(
         self, request: Message, *, is_answered: bool = True, max_version: int = NEWEST
     ) -> None:
-        """Send ``request`` without waiting; its answer is taken by ``receive``."""
+        """Send ``request`` without waiting; ``receive`` returns its response."""
         version = self.version_of(request.API_KEY, max_version)
         if time.monotonic() >= self._renewal_s:
             self._renew_login()
         self._post(request, version, is_answered=is_answered)
 
     def receive(self, response_class: type[R]) -> R:
-        """The answer to the oldest request that has none yet."""
+        """The response to the oldest request in flight."""
         frame = self._early.popleft() if self._early else self._receive_frame()
         return self._decode(frame, self._awaited.popleft(), response_class)
 
@@ -110,7 +110,7 @@ class Connection:
         return cast(R, response)
 
     def version_of(self, api_key: int, max_version: int = NEWEST) -> int:
-        """The newest version of an API that both sides know, up to ``max_version``.
+        """The newest version of an API that both sides support, up to ``max_version``.
 
         Raises:
             ApiError: UNSUPPORTED_VERSION, naming the API, if there is none.
@@ -134,7 +134,7 @@ class Connection:
 
     @property
     def is_stale(self) -> bool:
-        """Whether an idle connection was closed by the broker: all there is to read is its end."""
+        """Whether the broker has closed an idle connection."""
         if self._socket.fileno() < 0:
             return True
         if self._awaited:
@@ -145,7 +145,7 @@ class Connection:
             return False
         if self._security.tls is None:
             return True
-        # TLS has words of its own, such as new keys, which say nothing about the end.
+        # TLS has messages of its own, such as new keys, which do not mean the end.
         from moldau.client.tls import is_silent
 
         return not is_silent(self._socket)
@@ -175,7 +175,7 @@ class Connection:
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if self._security.tls is None:
             return plain
-        # Only who uses TLS pays for importing it.
+        # Imported only if TLS is used.
         from moldau.client.tls import secured
 
         try:
@@ -183,7 +183,7 @@ class Connection:
         except OSError as error:
             raise self._explained(error) from None
         finally:
-            # What is encrypted has a socket of its own, and this one is empty.
+            # The encrypted connection has its own socket object; this one is detached.
             plain.close()
 
     def _log_in(self) -> None:
@@ -206,21 +206,21 @@ class Connection:
             raise
 
     def _read_ahead(self) -> None:
-        """Read the answers that are due, so that the next one belongs to the next question."""
+        """Read all outstanding responses, so that the next one belongs to the next request."""
         while len(self._early) < len(self._awaited):
             self._early.append(self._receive_frame())
 
     def _receive_last(self, response_class: type[R]) -> R:
-        """The answer to the last request; those to all others have been read."""
+        """The response to the last request; all others have been read."""
         return self._decode(self._receive_frame(), self._awaited.pop(), response_class)
 
     def _ask(self, request: Message, response_class: type[R], /) -> R:
-        """Ask out of turn; every answer that was due before is here already."""
+        """Send a request and read its response; no other request is in flight."""
         self._post(request, self.version_of(request.API_KEY))
         return self._receive_last(response_class)
 
     def _negotiate(self) -> None:
-        """Learn what the broker speaks; one too old for our ApiVersions says so in version 0."""
+        """Fetch the broker's API versions; one too old for our ApiVersions answers in version 0."""
         from moldau import __version__
 
         version = APIS[_API_VERSIONS_KEY].max_version
@@ -245,7 +245,7 @@ class Connection:
         self._correlation_id = (self._correlation_id + 1) & 0x7FFFFFFF
         key = request.API_KEY
         header = encode_request_header(key, version, self._correlation_id, self.client_id)
-        # Large records are copied once, into the frame; a client has no regions of files.
+        # Large records are copied once, into the frame; a client has no file regions.
         parts = cast(list[bytes], request.encode_parts(header, version))
         size = sum(map(len, parts))
         try:
@@ -288,7 +288,7 @@ class Connection:
                 return refused
             reason = reason_of(error)
         if isinstance(error, TimeoutError):
-            # Whoever took our first words for the beginning of others waits for the rest.
+            # A peer that expects another protocol may be waiting for more bytes.
             hint = "" if self._versions else self._hint()
             return ConnectionFailed(f"{self} did not answer in time{hint}")
         return ConnectionFailed(f"the connection to {self} is lost: {reason}{self._hint()}")
@@ -300,7 +300,7 @@ class Connection:
         return SecurityError(ErrorCode.UNKNOWN_SERVER_ERROR, message)
 
     def _hint(self) -> str:
-        """What may be behind it if a broker hangs up at our first words."""
+        """A likely reason why the broker closed the connection before it answered anything."""
         if not self._versions:
             if self._security.tls is None:
                 return "; if its listener is one for TLS, set security.protocol to SSL or SASL_SSL"
@@ -309,7 +309,7 @@ class Connection:
                 "SASL_PLAINTEXT; if it wants a certificate of this client, set "
                 "ssl.keystore.location"
             )
-        # A request that could not even be sent is not awaited.
+        # A request that could not be sent has no response to wait for.
         failed_id = self._awaited[0][0] if self._awaited else self._correlation_id
         if failed_id == self._first_id and self._security.login is None:
             wanted = "SASL_PLAINTEXT" if self._security.tls is None else "SASL_SSL"

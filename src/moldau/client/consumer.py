@@ -1,8 +1,8 @@
-"""Records out of the partitions that one names, from the offsets that one names.
+"""Reads records from given partitions, starting at given offsets.
 
-``assign`` says what to read and from where, ``poll`` gives what has come. Batches that
-transactions aborted are left out when only committed records are wanted; the markers that
-end transactions are never shown.
+``assign`` sets the partitions and offsets, ``poll`` returns new records. With
+``read_committed``, records of aborted transactions are skipped. Transaction markers are never
+returned.
 """
 
 import time
@@ -36,7 +36,7 @@ _Question = tuple[Connection, FetchRequest]
 
 
 class ConsumerRecord(NamedTuple):
-    """One record, and where it was found."""
+    """One record with its topic, partition and offset."""
 
     topic: str
     partition: int
@@ -50,7 +50,7 @@ class ConsumerRecord(NamedTuple):
 
 
 class Consumer:
-    """Use as a context manager, or ``close()`` it."""
+    """Reads assigned partitions. Use as a context manager, or call ``close()``."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class Consumer:
         timeout_s: float = 30.0,
         security: Security = PLAINTEXT,
     ) -> None:
-        """``auto_offset_reset`` says where to go on from an offset that is not there."""
+        """``auto_offset_reset`` is where to continue if an offset is out of range."""
         if auto_offset_reset not in ("none", *_RESETS):
             raise ValueError(f"auto_offset_reset={auto_offset_reset}: earliest, latest or none")
         self.cluster = Cluster(
@@ -82,7 +82,7 @@ class Consumer:
         self.high_watermarks: dict[TopicPartition, int] = {}
 
     def assign(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Read these partitions from these offsets on, and no others.
+        """Read these partitions from these offsets on. Replaces earlier assignments.
 
         Raises:
             ApiError: a topic or a partition does not exist.
@@ -97,9 +97,9 @@ class Consumer:
         return [TopicPartition(topic, each.partition) for each in metadata.partitions]
 
     def offsets_at(self, timestamps: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """The offset of the first record at or after a time; the end if there is none.
+        """The first offset at or after a timestamp; the log end offset if there is none.
 
-        ``EARLIEST`` and ``LATEST`` of ``client.offsets`` stand for the ends of the log.
+        ``EARLIEST`` and ``LATEST`` mean the start and the end of the log.
         """
         found = list_offsets(self.cluster, timestamps, read_committed=self._read_committed)
         beyond = {partition: LATEST for partition, each in found.items() if each.offset < 0}
@@ -111,19 +111,19 @@ class Consumer:
         self._positions[partition] = offset
 
     def unassign(self, partition: TopicPartition) -> None:
-        """Read no more of this partition."""
+        """Stop reading this partition."""
         self._positions.pop(partition, None)
 
     @property
     def positions(self) -> dict[TopicPartition, int]:
-        """The offset to be read next, by partition."""
+        """The next offset to read, by partition."""
         return dict(self._positions)
 
     def poll(self, timeout_s: float) -> list[ConsumerRecord]:
-        """What has come since the last time; waits up to ``timeout_s`` if that is nothing.
+        """New records; waits up to ``timeout_s`` if there are none.
 
         Raises:
-            ApiError: a partition cannot be read, for a reason that waiting does not mend.
+            ApiError: a partition cannot be read, and retrying cannot fix it.
         """
         deadline = time.monotonic() + timeout_s
         while self._positions:
@@ -144,10 +144,10 @@ class Consumer:
         self.close()
 
     def _fetch(self, wait_ms: int) -> list[ConsumerRecord]:
-        """One request to every leader; they are all asked before the first answer is read.
+        """Send one request to every leader before reading the first response.
 
-        And every answer is read before the first is looked at: what is found in it may raise,
-        or lead to other questions, and an answer left behind would be taken for theirs.
+        All responses are read before the first is processed: processing may raise or send
+        other requests, and an unread response would be taken for theirs.
         """
         topics = {partition.topic for partition in self._positions}
         groups = self.cluster.retrying(lambda: self.cluster.by_leader(self._positions), topics)
@@ -163,10 +163,10 @@ class Consumer:
     def _questions(
         self, groups: Mapping[int, list[TopicPartition]], wait_ms: int
     ) -> tuple[list[_Question], bool]:
-        """What to ask whom, and whether some leader cannot be reached.
+        """The requests to send, and whether some leader could not be reached.
 
-        Connecting and making a request may ask brokers for metadata: all of that comes before
-        the first fetch is under way.
+        Connecting and building a request may fetch metadata: that must be finished before the
+        first fetch is sent.
         """
         questions: list[_Question] = []
         for leader, partitions in groups.items():
@@ -206,7 +206,7 @@ class Consumer:
         )
 
     def _take(self, responses: list[FetchResponse]) -> list[ConsumerRecord]:
-        """The records in ``responses``; if one has an error that is raised, no position moves."""
+        """The records in ``responses``; if an error is raised, no position is changed."""
         names = {topic.topic_id: topic.name for topic in self.cluster.topics.values()}
         found: list[tuple[TopicPartition, PartitionData]] = []
         for response in responses:
@@ -227,7 +227,7 @@ class Consumer:
         return records
 
     def _on_error(self, partition: TopicPartition, code: ErrorCode) -> None:
-        """Move to where there is something to read, ask again, or give up."""
+        """Reset the position, retry later, or raise."""
         offset = self._positions[partition]
         if code is ErrorCode.OFFSET_OUT_OF_RANGE and self._reset in _RESETS:
             found = self.offsets_at({partition: _RESETS[self._reset]})
@@ -276,14 +276,14 @@ class Consumer:
                 for record in decode_records(batches, position)
                 if record.offset >= start
             )
-        # Past the last batch, also where it was compacted away or not for showing.
+        # Past the last batch, even if its records were compacted away or are not visible.
         for _, header in iter_headers(batches):
             self._positions[partition] = max(start, header.next_offset)
         return records
 
 
 def _exchange(questions: list[_Question]) -> list[tuple[Connection, FetchResponse]]:
-    """The answers of those who gave one; nobody has an answer left that was not read."""
+    """The responses of the leaders that answered; no connection has an unread response."""
     asked: list[Connection] = []
     answers: list[tuple[Connection, FetchResponse]] = []
     try:

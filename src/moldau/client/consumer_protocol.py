@@ -1,8 +1,8 @@
-"""What the members of a classic group tell each other, and how the leader shares out partitions.
+"""The embedded protocol of classic consumer groups, and the range assignor.
 
-The coordinator carries these bytes without looking into them: a member sends its
-subscription with JoinGroup, the leader answers everybody's with an assignment in SyncGroup.
-Both begin with a version, and later versions only add fields at the end.
+The coordinator does not read these bytes: a member sends its subscription in JoinGroup, and the
+group leader sends the assignments of all members in SyncGroup. Both begin with a version, and
+later versions only add fields at the end.
 """
 
 import struct
@@ -20,7 +20,7 @@ _SENT_VERSION: Final = 1
 
 
 class Member(NamedTuple):
-    """One who shares in the partitions of the topics it subscribed to."""
+    """A member with the topics it subscribed to."""
 
     member_id: str
     instance_id: str | None
@@ -36,7 +36,7 @@ def decode_subscription(data: bytes) -> list[str]:
     """The topics that a member subscribed to.
 
     Raises:
-        MalformedMessage: the bytes are no subscription.
+        MalformedMessage: the bytes are not a subscription.
     """
     known = client_data.ConsumerProtocolSubscription.MAX_VERSION
     message, _ = client_data.ConsumerProtocolSubscription.decode(data, 2, _version(data, known))
@@ -52,10 +52,10 @@ def encode_assignment(partitions: Iterable[TopicPartition]) -> bytes:
 
 
 def decode_assignment(data: bytes) -> list[TopicPartition]:
-    """The partitions of an assignment, in order; none for no bytes.
+    """The partitions of an assignment, sorted; none if ``data`` is empty.
 
     Raises:
-        MalformedMessage: the bytes are no assignment.
+        MalformedMessage: the bytes are not an assignment.
     """
     if len(data) < 2:
         return []
@@ -71,10 +71,10 @@ def decode_assignment(data: bytes) -> list[TopicPartition]:
 def assign_range(
     members: Iterable[Member], partition_counts: Mapping[str, int]
 ) -> dict[str, list[TopicPartition]]:
-    """Topic by topic, an even run of partitions to each member; the first ones get the rest.
+    """Give each member a contiguous, equal range of each topic; the first members get one more.
 
-    Members are taken in the order of their instance ids, then of their member ids, as
-    Kafka's range assignor does: a static member keeps its place when it comes back.
+    Members are sorted by instance id and then by member id, as in Kafka's range assignor: a
+    static member keeps its position when it returns.
     """
     ordered = sorted(
         members, key=lambda each: (each.instance_id is None, each.instance_id or "", each.member_id)

@@ -1,4 +1,4 @@
-"""Which broker coordinates which group, or which transactional id (FindCoordinator)."""
+"""Finds the coordinators of groups and transactional ids (FindCoordinator)."""
 
 from enum import IntEnum
 from typing import Final, TypeVar
@@ -18,7 +18,7 @@ _FIRST_BATCHED: Final = 4
 
 
 class CoordinatorKind(IntEnum):
-    """What is coordinated, as the request numbers it."""
+    """The kind of coordinator, numbered as in FindCoordinator."""
 
     GROUP = 0
     TRANSACTION = 1
@@ -28,7 +28,7 @@ class CoordinatorKind(IntEnum):
 
 
 class Coordinators:
-    """Asked once for each group, and again after ``forget``."""
+    """Looks up each coordinator once, and again after ``forget``."""
 
     def __init__(self, cluster: Cluster, kind: CoordinatorKind = CoordinatorKind.GROUP) -> None:
         self._cluster = cluster
@@ -43,7 +43,7 @@ class Coordinators:
         *,
         max_version: int = NEWEST,
     ) -> R:
-        """Ask the coordinator of a group."""
+        """Send a request to the coordinator of a group."""
         connection = self.connection(group_id)
         return connection.request(request, response_class, max_version=max_version)
 
@@ -51,7 +51,7 @@ class Coordinators:
         """A connection to the coordinator of a group.
 
         Raises:
-            ApiError: there is none, or none yet.
+            ApiError: there is no coordinator, or it is not available yet.
         """
         return self._cluster.connection(self.node_id(group_id))
 
@@ -62,7 +62,7 @@ class Coordinators:
         return self._nodes[group_id]
 
     def forget(self, group_id: str) -> None:
-        """Ask again before this group is used the next time: its coordinator has moved."""
+        """Look the coordinator up again on the next use: it has moved."""
         self._nodes.pop(group_id, None)
 
     def _find(self, group_id: str) -> int:

@@ -1,7 +1,7 @@
-"""What an operator asks about consumer groups: who is in them, and how far they have read.
+"""Administration of consumer groups: members, committed offsets, deletion.
 
-Groups of both protocols look alike here: ``describe`` asks for a group of the newer one
-(KIP-848) first and for a classic group if there is none.
+Groups of both protocols have the same description: ``describe`` asks for a consumer group
+(KIP-848) first, and for a classic group if there is none.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -33,7 +33,7 @@ DEAD: Final = "Dead"
 
 
 class GroupListing(NamedTuple):
-    """A group in a list; a broker that does not tell state or type leaves them empty."""
+    """A listed group; state and type are empty if the broker does not report them."""
 
     group_id: str
     protocol_type: str
@@ -42,7 +42,7 @@ class GroupListing(NamedTuple):
 
 
 class GroupMember(NamedTuple):
-    """One member; what it has now and, in a consumer group, what it is to have."""
+    """One member with its assignment and, in a consumer group, its target assignment."""
 
     member_id: str
     instance_id: str | None
@@ -50,7 +50,7 @@ class GroupMember(NamedTuple):
     host: str
     topics: list[str]
     assignment: list[TopicPartition]
-    # Of groups of the newer protocol only.
+    # Only in consumer groups (KIP-848).
     epoch: int | None = None
     target: list[TopicPartition] | None = None
     topic_regex: str | None = None
@@ -58,7 +58,7 @@ class GroupMember(NamedTuple):
 
 
 class GroupDescription(NamedTuple):
-    """A group with its members; epochs are those of the newer protocol."""
+    """A group with its members; only consumer groups (KIP-848) have epochs."""
 
     group_id: str
     type: str
@@ -72,7 +72,7 @@ class GroupDescription(NamedTuple):
 
 
 class GroupAdmin:
-    """Shares the connections of ``cluster``, which it does not close."""
+    """Administers groups over the connections of ``cluster``, which it does not close."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -81,7 +81,7 @@ class GroupAdmin:
     def list_groups(
         self, *, states: Collection[str] = (), types: Collection[str] = ()
     ) -> list[GroupListing]:
-        """Every group of every broker, by name; only those in ``states`` and of ``types``."""
+        """All groups of all brokers, sorted by name, filtered by ``states`` and ``types``."""
 
         def ask() -> list[GroupListing]:
             self._cluster.refresh(())
@@ -102,7 +102,7 @@ class GroupAdmin:
         """One group of either protocol.
 
         Raises:
-            ApiError: GROUP_ID_NOT_FOUND, or what the coordinator says of it.
+            ApiError: GROUP_ID_NOT_FOUND, or another error of the coordinator.
         """
         return self._asking(group_id, lambda: self._describe(group_id))
 
@@ -113,7 +113,7 @@ class GroupAdmin:
         *,
         require_stable: bool = False,
     ) -> dict[TopicPartition, CommittedOffset]:
-        """What a group has committed: for ``partitions``, or all there is."""
+        """The committed offsets of a group, for ``partitions`` or for all."""
         return self._asking(
             group_id,
             lambda: group_offsets.fetch(
@@ -126,10 +126,10 @@ class GroupAdmin:
         )
 
     def alter_offsets(self, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
-        """Commit in the name of a group that has no members.
+        """Set the committed offsets of a group without members.
 
         Raises:
-            ApiError: NON_EMPTY_GROUP if it has some, or what the coordinator says.
+            ApiError: NON_EMPTY_GROUP if it has members, or another error of the coordinator.
         """
         commits = {partition: CommittedOffset(offset) for partition, offset in offsets.items()}
 
@@ -140,14 +140,14 @@ class GroupAdmin:
         try:
             self._asking(group_id, ask)
         except ApiError as error:
-            # Kafka's answer to a stranger who commits for a group that is in use.
+            # Kafka's answer to a commit by a non-member while the group has members.
             if error.code is not ErrorCode.UNKNOWN_MEMBER_ID:
                 raise
             message = f"group {group_id} has members: its offsets can be set once they have left"
             raise ApiError(ErrorCode.NON_EMPTY_GROUP, message) from None
 
     def delete(self, group_id: str) -> None:
-        """Forget a group without members, and its offsets."""
+        """Delete a group without members, with its offsets."""
 
         def ask() -> None:
             request = DeleteGroupsRequest([group_id])
@@ -157,7 +157,7 @@ class GroupAdmin:
         self._asking(group_id, ask)
 
     def delete_offsets(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
-        """Forget what a group committed for partitions of topics it does not read now."""
+        """Delete committed offsets of topics that the group is not subscribed to."""
         topics: dict[str, OffsetDeleteRequestTopic] = {}
         for name, partition in partitions:
             topic = topics.setdefault(name, OffsetDeleteRequestTopic(name))
@@ -175,7 +175,7 @@ class GroupAdmin:
         self._asking(group_id, ask)
 
     def _asking(self, group_id: str, operation: Callable[[], T]) -> T:
-        """Try again where that helps; the coordinator is looked up anew each time."""
+        """Retry where that can help, looking up the coordinator again each time."""
 
         def ask() -> T:
             try:
@@ -203,7 +203,7 @@ class GroupAdmin:
             group_id, request, classic_groups.DescribeGroupsResponse
         )
         group = response.groups[0]
-        # Before version 6 a group that is not there is one that is dead.
+        # Before version 6, a group that does not exist is reported as Dead.
         if group.error_code == ErrorCode.GROUP_ID_NOT_FOUND or (
             group.error_code == ErrorCode.NONE and group.group_state == DEAD
         ):
@@ -266,7 +266,7 @@ def _from_classic(group: classic_groups.DescribedGroup, node_id: int) -> GroupDe
                 topics = decode_subscription(each.member_metadata)
                 assignment = decode_assignment(each.member_assignment)
             except MalformedMessage:
-                # Members may say what they like to each other; it is only not shown.
+                # Members may use another embedded protocol; it is not shown.
                 pass
         members.append(
             GroupMember(

@@ -1,16 +1,16 @@
-"""A member of a classic consumer group: it reads its share of the topics, and commits.
+"""A member of a classic consumer group: reads its partitions and commits offsets.
 
-The group gives out partitions in rounds. In each round every member sends what it
-subscribes to (JoinGroup), the member that the coordinator made leader shares the
-partitions out, and everybody learns of their own (SyncGroup). A heartbeat tells the member
-of the next round; it then commits, lets everything go and joins again (the eager protocol).
+Partitions are assigned in rebalances. In each, every member sends its subscription (JoinGroup),
+the member that the coordinator chose as leader assigns the partitions, and all members receive
+theirs (SyncGroup). The response to a heartbeat announces the next rebalance; the member then
+commits, gives up its partitions and joins again (the eager protocol).
 
 Rules this module keeps:
 
-* What ``poll`` gave counts as read when ``poll`` is called again, and not before: a record
-  may be read twice after a crash, but none is left out.
+* Records returned by ``poll`` count as processed when ``poll`` is called again, and not before:
+  after a crash a record may be read twice, but none is skipped.
 * ``poll`` sends the heartbeats. A member that does not call it for ``session_timeout_ms`` is
-  taken for dead; the next call joins anew.
+  removed from the group; the next call joins again.
 """
 
 import time
@@ -60,7 +60,7 @@ _LEAVE_GROUP_KEY: Final = 13
 _FIRST_WITH_MEMBERS: Final = 3
 _PARTITIONS_CHECK_S: Final = 30.0
 _MARGIN_S: Final = 10.0
-# The membership has ended or is about to: join again.
+# The membership has ended or is about to end: join again.
 _REJOIN: Final = frozenset(
     (
         ErrorCode.REBALANCE_IN_PROGRESS,
@@ -71,7 +71,7 @@ _REJOIN: Final = frozenset(
 
 
 class GroupConsumer:
-    """Use as a context manager, or ``close()`` it: that is what makes it leave the group."""
+    """A group member. Use as a context manager, or call ``close()`` to leave the group."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class GroupConsumer:
         timeout_s: float = 30.0,
         security: Security = PLAINTEXT,
     ) -> None:
-        """``commit_interval_ms`` is None for one who calls ``commit`` in time."""
+        """``commit_interval_ms=None`` turns off automatic commits."""
         self.group_id = group_id
         self.topics = sorted(topics)
         self.member_id = ""
@@ -126,22 +126,22 @@ class GroupConsumer:
 
     @property
     def is_member(self) -> bool:
-        """Whether the partitions are this member's, as far as it knows."""
+        """Whether this consumer is a member of the group, as far as it knows."""
         return self._is_member
 
     @property
     def positions(self) -> dict[TopicPartition, int]:
-        """The partitions that this member has now, and the offset it reads next in each."""
+        """The assigned partitions, with the next offset to read in each."""
         return self._consumer.positions if self._is_member else {}
 
     def poll(self, timeout_s: float) -> list[ConsumerRecord]:
-        """What has come in the partitions of this member; waits if that is nothing.
+        """New records of the assigned partitions; waits up to ``timeout_s`` if there are none.
 
-        Joins the group first where that is due, which lasts until the others have joined
-        too. What the call before this one gave is taken to be dealt with.
+        Joins the group first if necessary, which takes until the other members have joined
+        too. Records returned by the previous call are assumed to be processed.
 
         Raises:
-            ApiError: the group or a partition cannot be used, and waiting does not mend it.
+            ApiError: the group or a partition cannot be used, and retrying cannot fix it.
         """
         deadline = time.monotonic() + timeout_s
         while True:
@@ -159,7 +159,7 @@ class GroupConsumer:
                 return records
 
     def seek(self, partition: TopicPartition, offset: int) -> None:
-        """Read on from here; a commit without offsets commits this one."""
+        """Continue at ``offset``; a commit without arguments commits it."""
         self._consumer.seek(partition, offset)
 
     def offsets_at(self, timestamps: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
@@ -167,15 +167,15 @@ class GroupConsumer:
         return self._consumer.offsets_at(timestamps)
 
     def partitions_of(self, topic: str) -> list[TopicPartition]:
-        """All partitions of a topic, whoever has them."""
+        """All partitions of a topic, assigned to this member or not."""
         return self._consumer.partitions_of(topic)
 
     def commit(self, offsets: Mapping[TopicPartition, int] | None = None) -> None:
-        """Commit ``offsets``, or all that ``poll`` gave.
+        """Commit ``offsets``, or the positions after the last ``poll``.
 
         Raises:
             ApiError: the commit was refused; with REBALANCE_IN_PROGRESS, ILLEGAL_GENERATION
-                or UNKNOWN_MEMBER_ID because the partitions are not this member's any more.
+                or UNKNOWN_MEMBER_ID because the partitions may belong to another member.
         """
         wanted = self._consumer.positions if offsets is None else offsets
         changed = {
@@ -196,17 +196,17 @@ class GroupConsumer:
         self._committed.update({partition: each.offset for partition, each in changed.items()})
 
     def close(self, *, commits: bool = True) -> None:
-        """Commit, leave the group, and let go of the connections."""
-        # An answer may be on its way to somebody who was interrupted: begin anew.
+        """Commit, leave the group, and close the connections."""
+        # An interrupted call may have left a response unread: use new connections.
         self._cluster.close()
         try:
             if self._is_member and commits and self._commit_interval_s is not None:
                 self._commit_quietly()
-            # A static member stays in the group: it is expected back.
+            # A static member stays in the group: it is expected to return.
             if self.member_id and self._instance_id is None:
                 self._leave()
         except (ApiError, ConnectionFailed):
-            # The coordinator will find out by the missing heartbeats.
+            # The coordinator will notice the missing heartbeats.
             pass
         finally:
             self._cluster.close()
@@ -219,7 +219,7 @@ class GroupConsumer:
         self.close()
 
     def _keep_up(self) -> None:
-        """Join, send a heartbeat, commit: whatever is due."""
+        """Join, send a heartbeat, or commit, as necessary."""
         now_s = time.monotonic()
         if self._is_member and now_s >= self._heartbeat_s + self._heartbeat_interval_s:
             self._heartbeat()
@@ -235,7 +235,7 @@ class GroupConsumer:
             self._join()
 
     def _asking(self, operation: Callable[[], T]) -> T:
-        """Try again where that helps; the coordinator is looked up anew each time."""
+        """Retry where that can help, looking up the coordinator again each time."""
 
         def ask() -> T:
             try:
@@ -262,7 +262,7 @@ class GroupConsumer:
         self._heartbeat_s = time.monotonic()
 
     def _on_lost(self, error: ApiError) -> None:
-        """Let go of the partitions; a round in which one may still commit is used for that."""
+        """Give up the partitions, after a last commit if the rebalance still allows it."""
         if error.code not in _REJOIN:
             raise error
         if error.code is ErrorCode.REBALANCE_IN_PROGRESS:
@@ -284,7 +284,7 @@ class GroupConsumer:
             self._is_member = False
 
     def _look_for_partitions(self) -> None:
-        """The leader answers for new partitions and new topics: they need another round."""
+        """As group leader, rejoin if topics or partitions were added: they must be assigned."""
         self._checked_s = time.monotonic()
         if self._count_partitions(self.topics) != {
             topic: self._partition_counts.get(topic, 0) for topic in self.topics
@@ -305,7 +305,7 @@ class GroupConsumer:
         return counts
 
     def _join(self) -> None:
-        """One round of the protocol; another is needed if it ends before its time."""
+        """One rebalance. The caller repeats it if it did not make this consumer a member."""
         self._is_leader = False
         self._consumer.assign({})
         try:
@@ -337,7 +337,7 @@ class GroupConsumer:
             response = connection.request(request, JoinGroupResponse)
             if response.error_code != ErrorCode.MEMBER_ID_REQUIRED:
                 break
-            # So that a join whose answer was lost does not leave a member behind (KIP-394).
+            # A join whose response is lost then leaves no unused member behind (KIP-394).
             self.member_id = response.member_id
         raise_for(response.error_code, None, f"joining group {self.group_id}")
         self.member_id = response.member_id
@@ -382,7 +382,7 @@ class GroupConsumer:
         return self._asking(ask)
 
     def _start_reading(self, partitions: list[TopicPartition]) -> None:
-        """Where the group left off; where it never was, at the end that was asked for."""
+        """Start at the committed offsets, or without one, at ``auto_offset_reset``."""
         committed = self._asking(
             lambda: group_offsets.fetch(
                 self._cluster,

@@ -1,6 +1,6 @@
-"""Offsets of a group, out of and into its coordinator (OffsetFetch, OffsetCommit).
+"""Fetches and commits the offsets of a group (OffsetFetch, OffsetCommit).
 
-The newest versions name topics by their ids, older ones by name; here they have names.
+The newest versions of the requests use topic ids, older ones names; callers always use names.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -34,7 +34,7 @@ _NOTHING_COMMITTED: Final = -1
 
 
 class CommittedOffset(NamedTuple):
-    """Where a group goes on reading, as it told its coordinator."""
+    """The next offset that a group will read, as committed."""
 
     offset: int
     leader_epoch: int = -1
@@ -42,7 +42,7 @@ class CommittedOffset(NamedTuple):
 
 
 class Membership(NamedTuple):
-    """In whose name a commit is made; the default is nobody's, for groups without members."""
+    """The member that commits; the default is no member, for groups without members."""
 
     member_id: str = ""
     generation_id: int = -1
@@ -60,10 +60,10 @@ def fetch(
     *,
     require_stable: bool = False,
 ) -> dict[TopicPartition, CommittedOffset]:
-    """What the group has committed for ``partitions`` (None: for any); others are left out.
+    """The committed offsets for ``partitions`` (None: all), without uncommitted partitions.
 
     Raises:
-        ApiError: what the coordinator says of the group or of a partition.
+        ApiError: the coordinator's error for the group or for a partition.
     """
     version = coordinator.version_of(_FETCH_KEY)
     by_topic = None if partitions is None else _by_topic(partitions)
@@ -111,10 +111,10 @@ def commit(
     offsets: Mapping[TopicPartition, CommittedOffset],
     membership: Membership = NOBODY,
 ) -> None:
-    """Tell the coordinator where the group goes on.
+    """Commit offsets.
 
     Raises:
-        ApiError: what the coordinator says, with the first partition it says it about.
+        ApiError: the coordinator's error for the first partition that has one.
     """
     with_ids = coordinator.version_of(_COMMIT_KEY) >= _FIRST_WITH_TOPIC_IDS
     topics: dict[str, OffsetCommitRequestTopic] = {}

@@ -1,13 +1,13 @@
-"""``sasl.jaas.config``: who logs in, in the words of Java's login modules.
+"""Parses ``sasl.jaas.config``, which configures a Java login module.
 
     org.apache.kafka.common.security.plain.PlainLoginModule required
         username="alice" password="alice-secret";
 
-There is no Java here to load a class, but the class says for which mechanism the options are, and
-the options are what a client needs to know. Read as Kafka reads it: one module; comments as in
-Java; values in single or double quotes, in which a backslash escapes.
+No class is loaded, but its name tells which mechanism the options are for, and the options hold
+the credentials. The syntax is Kafka's: one module; comments as in Java; values in single or
+double quotes, in which a backslash escapes.
 
-What is wrong is said by its place and not by its text, for any text here may be a password.
+Error messages name the position and not the text, because any text here may be a password.
 """
 
 import re
@@ -33,7 +33,7 @@ class LoginModule:
 
 
 def parse_jaas(text: str) -> LoginModule:
-    """Read the setting. Raises ValueError."""
+    """Parse the setting. Raises ValueError."""
     tokens = list(_tokens(text))
     if len(tokens) < 2 or tokens[1].text.lower() not in _CONTROL_FLAGS:
         flags = ", ".join(_CONTROL_FLAGS[1:])
@@ -42,14 +42,14 @@ def parse_jaas(text: str) -> LoginModule:
     if not signs:
         raise ValueError("it does not end with a semicolon")
     if signs[0] != len(tokens) - 1:
-        raise ValueError("there is something behind the semicolon: a client has one login module")
+        raise ValueError("there is text after the semicolon: a client has one login module")
     return LoginModule(tokens[0].text.rpartition(".")[2], dict(_options(tokens[2:-1])))
 
 
 class _Token(NamedTuple):
     kind: str
     text: str
-    # Of its last character, counted from 1.
+    # The position of its last character, counted from 1.
     position: int
 
     def is_sign(self, sign: str) -> bool:
@@ -62,8 +62,8 @@ def _tokens(text: str) -> Iterator[_Token]:
         found = _TOKEN.match(text, position)
         if found is None:
             raise ValueError(
-                f"something is wrong at character {position + 1}: values that are more than "
-                'letters and digits are in quotes, as in password="..."'
+                f"syntax error at character {position + 1}: values that are more than "
+                'letters and digits must be quoted, as in password="..."'
             )
         position = found.end()
         if found["quote"] is not None:

@@ -1,15 +1,15 @@
-"""The settings that begin with ``sasl.``: by which mechanism to log in, and as whom.
+"""The settings that begin with ``sasl.``: the mechanism and the credentials.
 
-The mechanism is ``sasl.mechanism``, the rest is in ``sasl.jaas.config``. For OAUTHBEARER there is
-no password but a token, and two ways to come by it without any Java: an unsecured one, made here of
-what the login module's options say (Kafka's default, meant for trying things out), or the content
-of a file, with Kafka's own names for it::
+The mechanism is ``sasl.mechanism``, the rest is in ``sasl.jaas.config``. OAUTHBEARER uses a token
+instead of a password. There are two ways to get one without Java: an unsecured token, built from
+the options of the login module (Kafka's default, meant for tests), or the content of a file, with
+Kafka's own settings for that::
 
     sasl.login.callback.handler.class=
         org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler
     sasl.oauthbearer.token.endpoint.url=file:///run/secrets/token.jwt
 
-Tokens fetched from an identity provider over HTTP and Kerberos (GSSAPI) are refused, by name.
+Tokens fetched from an identity provider over HTTP, and Kerberos (GSSAPI), are not supported.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 from moldau.client.jaas import LoginModule, parse_jaas
 
-# Each with the login module that its options belong to.
+# Each with its login module.
 MECHANISMS: Final = {
     "PLAIN": "PlainLoginModule",
     "SCRAM-SHA-256": "ScramLoginModule",
@@ -35,11 +35,11 @@ NAMES: Final = (
 _HANDLER: Final = "sasl.login.callback.handler.class"
 _TOKEN_URL: Final = "sasl.oauthbearer.token.endpoint.url"
 _OPTIONS_OF_PASSWORDS: Final = ("username", "password")
-# Kafka's classes for the two ways that are known here.
+# Kafka's classes for the two supported kinds of token.
 _UNSECURED_HANDLER: Final = "OAuthBearerUnsecuredLoginCallbackHandler"
 _TOKEN_HANDLER: Final = "OAuthBearerLoginCallbackHandler"
 
-# Settings of Kafka that have their say in Java only, or at the broker.
+# Settings that only have an effect in Java, or at the broker.
 WITHOUT_EFFECT: Final = (
     "sasl.kerberos.",
     "sasl.login.connect.timeout.ms",
@@ -53,17 +53,17 @@ REFUSED: Final = ("sasl.client.callback.handler.class", "sasl.login.class")
 
 @dataclass(frozen=True)
 class Login:
-    """By what, and as whom. The options hold secrets: they are not shown."""
+    """The mechanism and the credentials. The options hold secrets: ``repr`` omits them."""
 
     mechanism: str
-    # The options of the login module, in their order.
+    # The options of the login module, in order.
     options: tuple[tuple[str, str], ...] = field(repr=False)
-    # Where the token of OAUTHBEARER is, if it is not made here.
+    # The file with the OAUTHBEARER token; None for an unsecured token.
     token_path: str | None = None
 
     @property
     def user(self) -> str:
-        """Whom the broker is told; may be shown."""
+        """The user name; not a secret."""
         if self.mechanism != "OAUTHBEARER":
             return self.option("username")
         if self.token_path is not None:
@@ -72,17 +72,17 @@ class Login:
         return self.option(f"unsecuredLoginStringClaim_{name}")
 
     def option(self, name: str) -> str:
-        """What the login module is told; nothing if it is not."""
+        """An option of the login module; empty if it is not set."""
         return dict(self.options).get(name, "")
 
 
 def parse_login(settings: Mapping[str, str]) -> Login:
-    """Read and check the settings. Raises ValueError, without any secret."""
+    """Parse and check the settings. Raises ValueError; messages hold no secret."""
     mechanism = settings.get("sasl.mechanism", "GSSAPI").strip().upper()
     if mechanism not in MECHANISMS:
         given = settings.get("sasl.mechanism")
         what = f"sasl.mechanism={given}" if given else "sasl.mechanism is missing (GSSAPI in Kafka)"
-        raise ValueError(f"{what}: of {', '.join(MECHANISMS)} one is expected here")
+        raise ValueError(f"{what}: must be one of {', '.join(MECHANISMS)}")
     text = settings.get("sasl.jaas.config")
     expected = MECHANISMS[mechanism]
     example = _example(mechanism)
@@ -112,16 +112,16 @@ def _token_login(module: LoginModule, settings: Mapping[str, str]) -> Login:
         parts = urlsplit((url or "").strip())
         if parts.scheme != "file":
             raise ValueError(
-                f"{_TOKEN_URL}={url or ''}: tokens are read from files here, as in "
-                "file:///run/secrets/token.jwt; none are fetched from an identity provider"
+                f"{_TOKEN_URL}={url or ''}: tokens can only be read from files, as in "
+                "file:///run/secrets/token.jwt, and not fetched from an identity provider"
             )
         return Login("OAUTHBEARER", options, unquote(parts.path))
     if handler != _UNSECURED_HANDLER:
-        raise ValueError(f"{_HANDLER}={handler}: there is no Java here to run it")
+        raise ValueError(f"{_HANDLER}={handler}: Java classes cannot be run here")
     login = Login("OAUTHBEARER", options)
     if not login.user:
         raise ValueError(
-            'sasl.jaas.config says nobody\'s name: write unsecuredLoginStringClaim_sub="...", or '
+            'sasl.jaas.config names no user: write unsecuredLoginStringClaim_sub="...", or '
             f"name a file with a token in {_TOKEN_URL}"
         )
     return login

@@ -1,7 +1,7 @@
 """OAUTHBEARER (RFC 7628): a token instead of a password.
 
-The token is what a file holds at the moment, or an unsecured one (RFC 7515, ``alg`` none) made
-from the options of the login module, as Kafka's client makes it by default.
+The token is the current content of a file, or an unsecured token (RFC 7515, ``alg`` none) built
+from the options of the login module, as Kafka's client does by default.
 """
 
 import json
@@ -17,7 +17,7 @@ from moldau.errors import ErrorCode
 _LIFETIME_S: Final = 3600
 _CLAIMS: Final = ("unsecuredLoginStringClaim_", "unsecuredLoginNumberClaim_")
 _LIST_CLAIM: Final = "unsecuredLoginListClaim_"
-# Of an unsecured token, and of one from elsewhere.
+# The characters of an unsecured token, and of one from a file.
 _EXTENSIONS: Final = ("unsecuredLoginExtension_", "extension_")
 _TOKEN: Final = re.compile(r"[-_~+/.a-zA-Z0-9]+=*")
 _SEPARATOR: Final = "\1"
@@ -35,7 +35,7 @@ def bearer_message(login: Login, now_s: float) -> bytes:
 
 
 def unsecured_token(login: Login, now_s: float) -> str:
-    """A token that nobody has signed; brokers take it only if they were told to."""
+    """An unsigned token; brokers accept it only if they are configured to."""
     lifetime = login.option("unsecuredLoginLifetimeSeconds") or str(_LIFETIME_S)
     claims: dict[str, Any] = {}
     try:
@@ -45,7 +45,7 @@ def unsecured_token(login: Login, now_s: float) -> str:
             elif name.startswith(_CLAIMS[1]):
                 claims[name.removeprefix(_CLAIMS[1])] = float(value)
             elif name.startswith(_LIST_CLAIM):
-                # The first character is what stands between the items.
+                # The first character is the separator.
                 items = value[1:].split(value[:1]) if len(value) > 1 else []
                 claims[name.removeprefix(_LIST_CLAIM)] = items
         claims |= {"exp": now_s + int(lifetime), "iat": now_s}
@@ -68,6 +68,6 @@ def _read(path: str) -> str:
         text = f"the token in {path} cannot be read: {reason}"
         raise SecurityError(ErrorCode.INVALID_CONFIG, text) from None
     if not _TOKEN.fullmatch(token):
-        text = f"{path} holds no token: letters, digits and -_~+/. are expected, and nothing else"
+        text = f"{path} does not hold a token: it may contain only letters, digits and -_~+/."
         raise SecurityError(ErrorCode.INVALID_CONFIG, text)
     return token

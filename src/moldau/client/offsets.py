@@ -1,4 +1,4 @@
-"""Offsets by position or by time (ListOffsets)."""
+"""Looks up offsets by timestamp or position (ListOffsets)."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -12,7 +12,7 @@ from moldau.protocol.messages.list_offsets import (
     ListOffsetsTopic,
 )
 
-# Timestamps that mean something else.
+# Timestamps with a special meaning.
 LATEST: Final = -1
 EARLIEST: Final = -2
 MAX_TIMESTAMP: Final = -3
@@ -34,11 +34,11 @@ def list_offsets(
 ) -> dict[TopicPartition, FoundOffset]:
     """The first offset at or after a timestamp, for each partition.
 
-    ``EARLIEST`` and ``LATEST`` give the ends of the log, ``MAX_TIMESTAMP`` the record
-    with the highest timestamp.
+    ``EARLIEST`` and ``LATEST`` mean the start and the end of the log, ``MAX_TIMESTAMP`` the
+    record with the highest timestamp.
 
     Raises:
-        ApiError: what a broker says about one of the partitions.
+        ApiError: a broker reports an error for one of the partitions.
     """
 
     def ask() -> dict[TopicPartition, FoundOffset]:

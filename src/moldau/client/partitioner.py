@@ -1,8 +1,8 @@
-"""Which partition a record goes to, as the Java client decides it.
+"""Chooses the partition of a record, as the Java client does.
 
-Records with a key go by its hash, so that equal keys share a partition whatever client
-wrote them. Records without one stick to a partition until a batch is full, and then to
-another: full batches, evenly spread (KIP-480).
+The partition of a record with a key is given by the hash of the key, so that equal keys share a
+partition whichever client wrote them. Records without a key go to one partition until its batch is
+full, and then to another: this gives full batches, evenly spread (KIP-480).
 """
 
 import random
@@ -12,15 +12,15 @@ from moldau.record.key_hash import murmur2
 
 
 def partition_of_key(key: bytes, partition_count: int) -> int:
-    """The partition that every client of the default partitioner puts ``key`` in.
+    """The partition of ``key`` in every client with the default partitioner.
 
-    The sign bit is masked off rather than the number negated; all partitions are in reach.
+    The sign bit of the hash is masked off, as in Java; the number is not negated.
     """
     return (murmur2(key) & 0x7FFFFFFF) % partition_count
 
 
 class StickyPartitioner:
-    """A partition for records without a key, until ``switch`` is called for its topic."""
+    """Keeps one partition per topic for records without a key, until ``switch`` is called."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
@@ -33,7 +33,7 @@ class StickyPartitioner:
         return current
 
     def switch(self, topic: str, full: int, partitions: Sequence[int]) -> None:
-        """The batch of partition ``full`` is; go on with another one."""
+        """The batch of partition ``full`` is full: continue with another partition."""
         if self._current.get(topic) == full:
             others = [partition for partition in partitions if partition != full]
             self._current[topic] = self._rng.choice(others) if others else full

@@ -1,10 +1,9 @@
-"""Records to the leaders of their partitions, in batches, each exactly once and in order.
+"""Sends records to the leaders of their partitions, in batches, exactly once and in order.
 
-Records wait up to ``linger_ms`` for others of their partition, then travel in one batch. How
-batches reach the brokers, and what happens to those that do not at first, is ``sender``'s
-business.
+Records wait up to ``linger_ms`` for others of the same partition and are then sent in one batch.
+Requests and retries are handled by ``sender``.
 
-There is no thread behind this class: records are sent from within ``send``, ``poll`` and
+The class has no background thread: records are sent from within ``send``, ``poll`` and
 ``flush``.
 """
 
@@ -24,12 +23,12 @@ from moldau.ids import TopicPartition
 
 CODECS: Final = {"none": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
 
-# How long a topic may be in the making, when asking for it creates it.
+# How long to wait for a topic that the broker creates automatically.
 AUTO_CREATE_PATIENCE_S: Final = 5.0
 
 
 class Producer:
-    """Use as a context manager, or ``flush()`` and ``close()`` it."""
+    """Sends records. Use as a context manager, or call ``flush()`` and ``close()``."""
 
     def __init__(
         self,
@@ -50,7 +49,7 @@ class Producer:
         clock: Clock | None = None,
         rng: random.Random | None = None,
     ) -> None:
-        """``idempotent`` is on unless ``acks`` rules it out."""
+        """``idempotent`` is on by default if ``acks`` is -1 (all)."""
         if acks not in (-1, 0, 1):
             raise ValueError(f"acks={acks}: must be 0, 1 or -1 (all)")
         if compression not in CODECS:
@@ -90,7 +89,7 @@ class Producer:
         headers: Headers = (),
         on_delivery: Callable[[Delivery], None] | None = None,
     ) -> Delivery:
-        """Add a record to its partition's batch; full batches leave at once.
+        """Add a record to the batch of its partition; full batches are sent at once.
 
         Raises:
             ApiError: the topic does not exist, or has no such partition.
@@ -117,22 +116,22 @@ class Producer:
         return delivery
 
     def poll(self) -> None:
-        """Send what is due."""
+        """Send batches that are full or have waited for ``linger_ms``."""
         due = time.monotonic() - self._linger_s
         for target in [each for each, batch in self._open.items() if batch.created_s <= due]:
             self._close_batch(target)
         self._sender.send_ready()
 
     def flush(self) -> None:
-        """Send everything, and wait until it is delivered or has failed."""
-        # Who hears of a delivery may send more.
+        """Send all records and wait until each is delivered or has failed."""
+        # A delivery callback may send more.
         while self._open or not self._sender.is_idle:
             for target in list(self._open):
                 self._close_batch(target)
             self._sender.flush()
 
     def close(self) -> None:
-        """Let go of the connections; what is not flushed is lost."""
+        """Close the connections. Records that were not flushed are lost."""
         self.cluster.close()
 
     def __enter__(self) -> Self:

@@ -1,8 +1,8 @@
-"""Who a producer is to the brokers: an id, an epoch, and a sequence for each partition.
+"""The identity of a producer: an id, an epoch, and a sequence for each partition.
 
-A broker takes the batches of one producer in the order of their sequences, each once. When
-a sequence can no longer be continued, because a batch was given up, the producer takes a
-new id and begins again at 0. Within a transaction it cannot: the id is that of the transaction.
+A broker accepts the batches of one producer in the order of their sequence numbers, each once. If
+a sequence cannot be continued, because a batch failed for good, the producer gets a new id and
+starts again at 0. Within a transaction it cannot: the id belongs to the transaction.
 """
 
 from typing import Final
@@ -17,7 +17,7 @@ _MAX_SEQUENCE: Final = 0x7FFFFFFF
 
 
 class ProducerIdentity:
-    """Without an id until ``obtain``, and again after ``forget``; or that of a transaction."""
+    """Has no id before ``obtain`` and after ``forget``, unless it belongs to a transaction."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class ProducerIdentity:
         return self.producer_id != NO_PRODUCER_ID
 
     def obtain(self, cluster: Cluster) -> None:
-        """Ask the cluster for an id."""
+        """Request a producer id from the cluster."""
 
         def ask() -> InitProducerIdResponse:
             request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0)
@@ -52,7 +52,7 @@ class ProducerIdentity:
         self.producer_epoch = answer.producer_epoch
 
     def number(self, batch: OutgoingBatch) -> None:
-        """Give a batch its place in the sequence, if it has none yet."""
+        """Assign sequence numbers to a batch, if it has none yet."""
         if not self.is_known or batch.base_sequence >= 0:
             return
         batch.base_sequence = self.sequences.get(batch.partition, 0)

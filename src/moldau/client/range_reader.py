@@ -1,15 +1,15 @@
-"""A range of one partition, response by response, with the next one always under way.
+"""Reads an offset range of one partition, with the next request always in flight.
 
-A consumer waits for what comes; a job reads from one offset to another and knows both. So there
-is nothing to wait for, and as soon as a response has come the next request goes out: the broker
-reads and sends while the caller decodes.
+Unlike a consumer, a job knows both ends of the range it reads. So there is nothing to wait for,
+and the next request is sent as soon as a response has arrived: the broker reads and sends while
+the caller decodes.
 
 Rules this module keeps:
 
-* Every response is handed out once, in order, and positions only grow.
-* A leader that moved or a connection that broke is looked up and asked again from the same
-  position, for as long as the cluster's time-out.
-* What is not there any more is an error (OFFSET_OUT_OF_RANGE) that names what is.
+* Every response is returned once, in order, and positions only increase.
+* If the leader moves or the connection breaks, the leader is looked up and asked again from the
+  same position, for up to the timeout of the cluster.
+* A missing offset is an error (OFFSET_OUT_OF_RANGE) that names the available range.
 """
 
 import time
@@ -37,41 +37,41 @@ _PATIENCE_S: Final = 2.0
 
 
 class FetchSettings(NamedTuple):
-    """How a range is asked for."""
+    """The parameters of the fetch requests."""
 
     read_committed: bool = True
     min_bytes: int = 1
-    # One response holds at most this, or one batch if that is larger.
+    # The largest response, unless a single batch is larger.
     max_bytes: int = 4 << 20
     max_wait_ms: int = 500
 
 
 class Fetched(NamedTuple):
-    """One response: batches from ``position`` on, of which the first may begin before it."""
+    """One response: batches from ``position`` on; the first may begin before it."""
 
     position: int
-    # Where the next one goes on.
+    # Where the next response begins.
     following: int
     data: PartitionData
     batches: memoryview
 
 
 class RangeReader:
-    """Reads one range at a time. Nobody else may use the cluster's connections meanwhile."""
+    """Reads one range at a time, with exclusive use of the cluster's connections."""
 
     def __init__(self, cluster: Cluster, settings: FetchSettings) -> None:
         self._cluster = cluster
         self._settings = settings
-        # A request that is under way, if there is one.
+        # The request in flight, if there is one.
         self._asked: Connection | None = None
 
     def read(self, partition: TopicPartition, start: int, end: int) -> Iterator[Fetched]:
-        """The batches with the offsets from ``start`` up to ``end``; both ends may be overlapped.
+        """The batches with offsets from ``start`` to ``end``; the outer batches may extend beyond.
 
         Raises:
-            ApiError: OFFSET_OUT_OF_RANGE if an offset of the range is not there, or what the
-                broker says.
-            ConnectionFailed: there is no talking to the leader.
+            ApiError: OFFSET_OUT_OF_RANGE if an offset of the range does not exist, or another
+                error of the broker.
+            ConnectionFailed: the leader cannot be reached.
         """
         position = start
         deadline_s = time.monotonic() + self._cluster.timeout_s
@@ -80,7 +80,7 @@ class RangeReader:
                 data = self._cluster.retrying(
                     lambda at=position: self._take(partition, at),  # type: ignore[misc]
                     [partition.topic],
-                    # A topic may have been made anew since it was looked up.
+                    # The topic may have been recreated since it was looked up.
                     patience_s=_PATIENCE_S,
                 )
                 assert isinstance(data.records, bytes | memoryview | None), "part of the frame"
@@ -92,20 +92,20 @@ class RangeReader:
                     self._check_there_is_more(partition, position, end, data, deadline_s)
                     continue
                 if following < end:
-                    # What is wrong now is dealt with when the answer is due.
+                    # Errors are handled when the response is read.
                     with suppress(ApiError, ConnectionFailed):
                         self._ask(partition, following)
                 yield Fetched(position, following, data, batches)
                 position = following
                 deadline_s = time.monotonic() + self._cluster.timeout_s
         finally:
-            # An answer that nobody reads would be taken for the answer to the next request.
+            # An unread response would be taken for the response to the next request.
             if self._asked is not None:
                 self._asked.close()
                 self._asked = None
 
     def _take(self, partition: TopicPartition, position: int) -> PartitionData:
-        """The answer to the request that is under way, or to one that is made now."""
+        """The response to the request in flight, or to one that is sent now."""
         if self._asked is None:
             self._ask(partition, position)
         connection, self._asked = self._asked, None
@@ -154,17 +154,17 @@ class RangeReader:
         data: PartitionData,
         deadline_s: float,
     ) -> None:
-        """Nothing came: go on asking for a while, the rest may still become readable.
+        """The response was empty: retry for a while, the rest may still become readable.
 
-        A transaction may be open, and a new leader learns the high watermark only by and by.
+        A transaction may be open, or a new leader may not know the high watermark yet.
         """
         if time.monotonic() < deadline_s:
             return
         if data.high_watermark < end:
             raise self._out_of_range(partition, position)
         message = (
-            f"{partition} gives nothing from offset {position} on, though it ends at "
-            f"{data.high_watermark}: a transaction is open since {data.last_stable_offset}"
+            f"{partition} returns no records from offset {position} on, although it ends at "
+            f"{data.high_watermark}: a transaction has been open since {data.last_stable_offset}"
         )
         raise ApiError(ErrorCode.REQUEST_TIMED_OUT, message)
 

@@ -1,10 +1,11 @@
-"""Logging in to a broker: SaslHandshake names the mechanism, SaslAuthenticate carries its messages.
+"""Logs in to a broker: SaslHandshake names the mechanism, SaslAuthenticate carries its messages.
 
-Each mechanism is a generator: it gives a message to send, and is sent the broker's answer to it.
-So the mechanisms know no sockets, and this module knows nothing of passwords.
+Each mechanism is a generator that yields the messages to send and receives the broker's answers.
+So the mechanisms need no sockets, and this module needs no passwords.
 
-A broker may limit how long a login lasts (``connections.max.reauth.ms``, or the end of a token).
-It says so with its last answer, and we log in again on the same connection before that (KIP-368).
+A broker may limit the lifetime of a login (``connections.max.reauth.ms``, or the expiry of a
+token). Its last response says so, and the client logs in again in time on the same connection
+(KIP-368).
 """
 
 import secrets
@@ -25,25 +26,25 @@ from moldau.protocol.messages.sasl_authenticate import (
 from moldau.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
 R = TypeVar("R", bound=Message)
-# What is sent, and what comes back.
+# Yields messages to send, receives the answers.
 Conversation = Generator[bytes, bytes, None]
 
-# Kafka waits for 85 to 95 per cent of the time that a login lasts.
+# Kafka waits for 85 to 95 per cent of the lifetime of a login.
 _RENEWED_AFTER: Final = 0.85
 _NONCE_BYTES: Final = 24
 
 
 class Asking(Protocol):
-    """One request, one answer, as a connection does it."""
+    """Sends a request and returns the response."""
 
     def __call__(self, request: Message, response_class: type[R], /) -> R: ...
 
 
 def log_in(ask: Asking, login: Login, where: str) -> float | None:
-    """Log in; gives the seconds after which it should be done again, or None if never.
+    """Log in; returns the seconds after which to log in again, or None for never.
 
     Raises:
-        SecurityError: the broker does not accept us, or we do not believe the broker.
+        SecurityError: the broker refuses the login, or cannot prove that it knows the password.
     """
     shaken = ask(SaslHandshakeRequest(login.mechanism), SaslHandshakeResponse)
     if shaken.error_code != ErrorCode.NONE:
@@ -67,7 +68,7 @@ def log_in(ask: Asking, login: Login, where: str) -> float | None:
 
 
 def _plain(login: Login) -> Conversation:
-    """RFC 4616: as whom to act (nobody else), who, and the password."""
+    """RFC 4616: the identity to act as (empty), the user and the password."""
     yield "\0".join(("", login.option("username"), login.option("password"))).encode()
 
 
@@ -88,7 +89,7 @@ def _scram(login: Login) -> Conversation:
 def _bearer(login: Login) -> Conversation:
     refused = yield bearer_message(login, time.time())
     if refused:
-        # RFC 7628: the reason has come; the broker fails the login when this is sent.
+        # RFC 7628: the broker has sent the reason, and fails the login after this message.
         yield b"\1"
 
 

@@ -1,16 +1,16 @@
-"""SCRAM (RFC 5802, RFC 7677): both sides prove that they know the password, and neither says it.
+"""SCRAM (RFC 5802, RFC 7677): both sides prove that they know the password without sending it.
 
-The computations first, each a function of bytes; then the client's part of the conversation, which
-is pure as well: texts in, texts out, and the nonce comes from outside.
+First the computations, as functions of bytes; then the client's side of the exchange, which
+is pure as well: strings in, strings out, and the nonce is an argument.
 
     client-first   n,,n=user,r=nonce
     server-first   r=nonce+theirs,s=salt,i=iterations
     client-final   c=biws,r=nonce+theirs,p=proof
     server-final   v=signature
 
-As Kafka does, names and passwords are taken as UTF-8 without SASLprep, and a server that asks for
-fewer than 4096 iterations is not trusted. One that asks for a great many is not obeyed either: it
-would keep this process busy for as long as it likes.
+As in Kafka, names and passwords are UTF-8 without SASLprep, and a server that asks for fewer than
+4096 iterations is not trusted. Too many iterations are refused as well, because they would keep
+this process busy for as long as the server likes.
 """
 
 import hashlib
@@ -19,18 +19,18 @@ from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from typing import Final
 
-# Of the mechanisms, to the names that hashlib has.
+# By mechanism, the name in hashlib.
 HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 MIN_ITERATIONS: Final = 4096
 MAX_ITERATIONS: Final = 1 << 20
 
-# No channel binding; also in base64, as client-final repeats it.
+# No channel binding; client-final repeats it in base64.
 _GS2_HEADER: Final = "n,,"
 _CHANNEL: Final = "c=" + b64encode(_GS2_HEADER.encode()).decode()
 
 
 class ScramError(Exception):
-    """The server does not do what a server that knows the password would do."""
+    """The server's message is invalid, or it does not know the password."""
 
 
 def salted_password(hash_name: str, password: str, salt: bytes, iterations: int) -> bytes:
@@ -39,7 +39,7 @@ def salted_password(hash_name: str, password: str, salt: bytes, iterations: int)
 
 
 def client_proof(hash_name: str, salted: bytes, auth_message: bytes) -> bytes:
-    """What shows the server that we know the password, and is of no use to who overhears it."""
+    """Proves to the server that the client knows the password; useless to an eavesdropper."""
     client_key = hmac.digest(salted, b"Client Key", hash_name)
     stored_key = hashlib.new(hash_name, client_key).digest()
     signature = hmac.digest(stored_key, auth_message, hash_name)
@@ -47,18 +47,18 @@ def client_proof(hash_name: str, salted: bytes, auth_message: bytes) -> bytes:
 
 
 def server_signature(hash_name: str, salted: bytes, auth_message: bytes) -> bytes:
-    """What only a server that knows us can say."""
+    """Proves to the client that the server knows the password."""
     server_key = hmac.digest(salted, b"Server Key", hash_name)
     return hmac.digest(server_key, auth_message, hash_name)
 
 
 class ScramClient:
-    """One conversation; ``nonce`` is random, printable, and without a comma."""
+    """One exchange; ``nonce`` is random, printable, and without a comma."""
 
     def __init__(
         self, mechanism: str, user: str, password: str, nonce: str, extensions: str = ""
     ) -> None:
-        """``extensions`` end client-first, as in ``tokenauth=true``."""
+        """``extensions`` are appended to client-first, as in ``tokenauth=true``."""
         self._hash_name = HASHES[mechanism]
         self._password = password
         self._nonce = nonce
@@ -73,14 +73,14 @@ class ScramClient:
         """The answer to server-first. Raises ScramError."""
         attributes = _attributes(server_first)
         nonce = attributes.get("r", "")
-        # An old answer, played back to us, would have another nonce.
+        # A replayed answer would have another nonce.
         if not nonce.startswith(self._nonce) or nonce == self._nonce:
-            raise ScramError("its nonce does not go on from ours")
+            raise ScramError("its nonce does not begin with ours")
         iterations = int(attributes["i"]) if attributes.get("i", "").isdecimal() else 0
         if not MIN_ITERATIONS <= iterations <= MAX_ITERATIONS:
             raise ScramError(
                 f"it asks for {attributes.get('i')} iterations; "
-                f"{MIN_ITERATIONS} to {MAX_ITERATIONS} are sound"
+                f"{MIN_ITERATIONS} to {MAX_ITERATIONS} are allowed"
             )
         salted = salted_password(
             self._hash_name, self._password, _base64(attributes, "s"), iterations
@@ -92,10 +92,10 @@ class ScramClient:
         return f"{without_proof},p={b64encode(proof).decode()}".encode()
 
     def verify(self, server_final: bytes) -> None:
-        """Whether the server knows the password too. Raises ScramError."""
+        """Check that the server knows the password too. Raises ScramError."""
         attributes = _attributes(server_final)
         if "e" in attributes:
-            raise ScramError(f"it says {attributes['e']}")
+            raise ScramError(f"it reports {attributes['e']}")
         if not self._signature or not hmac.compare_digest(
             _base64(attributes, "v"), self._signature
         ):

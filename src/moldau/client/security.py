@@ -1,7 +1,7 @@
-"""How a client and a broker come to trust each other: Kafka's security settings, read and checked.
+"""Parses and checks the security settings of Kafka's clients.
 
-One value that goes wherever the address of the cluster goes, also to Spark's tasks: it can be
-pickled and compared, and it shows no secret, whoever prints or logs it.
+The result is one value that is passed along with the address of the cluster, also to Spark's
+tasks: it can be pickled and compared, and printing or logging it shows no secret.
 """
 
 from collections.abc import Mapping
@@ -21,14 +21,14 @@ _ENGINE: Final = "ssl.engine.factory.class"
 
 @dataclass(frozen=True)
 class Security:
-    """With neither, bytes go out plain and nobody asks who we are."""
+    """TLS and login settings; with neither, the connection is plaintext and anonymous."""
 
     tls: TlsSettings | None = None
     login: Login | None = None
 
     @property
     def protocol(self) -> str:
-        """As Kafka names it."""
+        """The value of ``security.protocol``."""
         encrypted = "PLAINTEXT" if self.tls is None else "SSL"
         if self.login is None:
             return encrypted
@@ -39,17 +39,17 @@ PLAINTEXT: Final = Security()
 
 
 def is_security_setting(name: str) -> bool:
-    """Whether a setting of Kafka's clients is one of those that are read here."""
+    """Whether ``parse_security`` reads this setting."""
     return name == PROTOCOL or name.startswith(_PREFIXES)
 
 
 def parse_security(settings: Mapping[str, str]) -> Security:
-    """Read the security settings among ``settings``; others are not looked at.
+    """Parse the security settings among ``settings``; other settings are ignored.
 
-    What the protocol does not use has no effect, as in Kafka, but must be a setting.
+    Settings that the protocol does not use have no effect, as in Kafka, but must exist.
 
     Raises:
-        ValueError: a setting is unknown, wrong, missing, or not supported. The message begins
+        ValueError: a setting is unknown, invalid, missing, or not supported. The message begins
             with its name, and holds no secret.
     """
     given = {name: value for name, value in settings.items() if is_security_setting(name)}
@@ -58,7 +58,7 @@ def parse_security(settings: Mapping[str, str]) -> Security:
     protocol = given.get(PROTOCOL, "PLAINTEXT").strip().upper()
     if protocol not in PROTOCOLS:
         known = ", ".join(PROTOCOLS)
-        raise ValueError(f"{PROTOCOL}={given[PROTOCOL]}: one of {known} is expected")
+        raise ValueError(f"{PROTOCOL}={given[PROTOCOL]}: must be one of {known}")
     return Security(
         tls=parse_tls(given) if protocol.endswith("SSL") else None,
         login=parse_login(given) if protocol.startswith("SASL") else None,
@@ -67,7 +67,7 @@ def parse_security(settings: Mapping[str, str]) -> Security:
 
 def _check_name(name: str) -> None:
     if name in sasl.REFUSED or name == _ENGINE:
-        raise ValueError(f"{name} cannot be set: there is no Java here to run such a class")
+        raise ValueError(f"{name} cannot be set: Java classes cannot be run here")
     known = (PROTOCOL, *tls.NAMES, *tls.WITHOUT_EFFECT, *sasl.NAMES)
     if name not in known and not name.startswith(sasl.WITHOUT_EFFECT):
         raise ValueError(f"{name}: Kafka's clients have no such setting")

@@ -1,7 +1,7 @@
-"""The failure to trust each other, which no other try will mend."""
+"""Security errors, which retrying cannot fix."""
 
 from moldau.errors import ApiError
 
 
 class SecurityError(ApiError):
-    """A broker and this client do not get on: a password, a certificate, a file of settings."""
+    """The TLS handshake or the login failed, or a file of the settings cannot be used."""

@@ -1,16 +1,15 @@
-"""Batches to the leaders of their partitions, each exactly once and in order.
+"""Sends batches to the leaders of their partitions, each exactly once and in order.
 
-Batches wait here until they leave: the first of every partition goes into the next request to
-its leader, and up to five requests are under way at a time. The sender is idempotent if it was
-given an identity: every batch carries a sequence number, so a retry of a batch that did arrive is
-not written twice, and later batches cannot overtake one that is tried again. A broker that has
-never heard of the producer takes any number for the first, so the first batch of a partition
-travels alone.
+Batches wait here to be sent: the first of every partition goes into the next request to its
+leader, and up to five requests are in flight at a time. The sender is idempotent if it has an
+identity: every batch carries a sequence number, so a retried batch is not written twice, and later
+batches cannot overtake it. A broker that does not know the producer accepts any first number, so
+the first batch of a partition is sent alone.
 
-Within a transaction the identity is the transaction's. What would otherwise be mended by a new
-producer id cannot be mended there: the batch fails, and with it the transaction.
+Within a transaction the identity is the transaction's. Errors that a new producer id would fix
+cannot be fixed there: the batch fails, and with it the transaction.
 
-There is no thread behind this class: batches are sent from within ``send_ready`` and ``flush``.
+The class has no background thread: batches are sent from within ``send_ready`` and ``flush``.
 """
 
 import time
@@ -34,8 +33,9 @@ from moldau.protocol.messages.produce import (
 
 _PRODUCE_KEY: Final = 0
 _FIRST_WITH_TOPIC_IDS: Final = 13
-# From version 12 on a produce adds its partition to the transaction by itself (KIP-890), and the
-# epoch moves when the transaction ends. Here both are said by name, to brokers of every age.
+# From version 12 on, a produce request adds its partition to the transaction implicitly, and the
+# epoch is bumped when the transaction ends (KIP-890). This client does both explicitly, which
+# works with older brokers too.
 _LAST_WITH_EXPLICIT_TRANSACTIONS: Final = 11
 _RETRY_BACKOFF_S: Final = 0.1
 
@@ -54,7 +54,7 @@ class _InFlight(NamedTuple):
 
 
 class Sender:
-    """``add`` batches, ``send_ready``, and ``flush`` in the end."""
+    """``add`` batches, call ``send_ready``, and finally ``flush``."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Sender:
         self._delivery_timeout_s = delivery_timeout_s
         self._ready: dict[TopicPartition, deque[OutgoingBatch]] = {}
         self._in_flight: deque[_InFlight] = deque()
-        # Partitions whose first batch is under way.
+        # Partitions whose first batch is in flight.
         self._opening: set[TopicPartition] = set()
 
     @property
@@ -84,35 +84,35 @@ class Sender:
         return not self._ready and not self._in_flight
 
     def add(self, batch: OutgoingBatch) -> None:
-        """Have a batch leave after those of its partition that were added before."""
+        """Queue a batch behind the earlier ones of its partition."""
         self._ready.setdefault(batch.partition, deque()).append(batch)
 
     def send_ready(self) -> None:
-        """Put ready batches into requests, one per leader at a time, until none is left."""
+        """Send ready batches, one request per leader at a time, until none is left."""
         while self._ready:
             self._fail_expired()
             groups = self._by_leader()
             if not groups:
-                # Everything that is ready stands behind the first batch of its partition.
+                # Everything that is ready waits for the first batch of its partition.
                 if not self._in_flight:
                     return
                 self._take_answer()
             for leader, batches in groups.items():
                 while len(self._in_flight) >= self._max_in_flight:
                     self._take_answer()
-                # Taking an answer may have put batches back in front of these.
+                # Processing a response may have put batches back in front of these.
                 if all(self._ready.get(each.partition, [None])[0] is each for each in batches):
                     self._post(leader, batches)
 
     def flush(self) -> None:
-        """Send everything, and wait until it is delivered or has failed."""
+        """Send all batches and wait until each is delivered or has failed."""
         while not self.is_idle:
             self.send_ready()
             while self._in_flight:
                 self._take_answer()
 
     def abandon(self) -> None:
-        """Give up on everything. Connections on which answers are due cannot be used again."""
+        """Drop all batches and close connections with responses outstanding."""
         for request in self._in_flight:
             request.connection.close()
         self._in_flight.clear()
@@ -120,7 +120,7 @@ class Sender:
         self._ready.clear()
 
     def _by_leader(self) -> dict[int, list[OutgoingBatch]]:
-        """The first ready batch of every partition, as much as a request may hold per leader."""
+        """By leader, the first ready batch of each partition, up to the request size limit."""
         groups: dict[int, list[OutgoingBatch]] = {}
         sizes: dict[int, int] = {}
         for target, queue in list(self._ready.items()):
@@ -161,7 +161,7 @@ class Sender:
             self._retry(self._drain() + [(batch, _lost(failure)) for batch in batches])
             return
         except SecurityError as error:
-            # Another try would end the same way.
+            # Retrying cannot fix this.
             for batch in batches:
                 batch.fail(error)
             self._forget_producer()
@@ -203,7 +203,7 @@ class Sender:
         )
 
     def _take_answer(self) -> None:
-        """Wait for the oldest answer; if something in it must be tried again, for all of them."""
+        """Process the oldest response; if a batch in it must be retried, process all of them."""
         producer_id = self._identity.producer_id
         failed = self._answer(self._in_flight.popleft())
         if not failed and self._identity.producer_id == producer_id:
@@ -213,10 +213,10 @@ class Sender:
             self._retry(failed)
 
     def _drain(self) -> list[tuple[OutgoingBatch, ApiError]]:
-        """Take all answers that are due.
+        """Process all outstanding responses.
 
-        Nothing new may leave before: a batch behind a failed one fails too, by its
-        sequence, unless the broker does not know the producer yet; then it would get in first.
+        Nothing new may be sent before: a batch after a failed one fails too, because of its
+        sequence, unless the broker does not know the producer yet; then it would overtake.
         """
         failed: list[tuple[OutgoingBatch, ApiError]] = []
         while self._in_flight:
@@ -224,7 +224,7 @@ class Sender:
         return failed
 
     def _answer(self, request: _InFlight) -> list[tuple[OutgoingBatch, ApiError]]:
-        """Finish what succeeded; the rest is returned with its error."""
+        """Complete the batches that succeeded; return the others with their errors."""
         self._opening.difference_update(batch.partition for batch in request.batches)
         try:
             response = request.connection.receive(ProduceResponse)
@@ -246,9 +246,9 @@ class Sender:
     def _finish(
         self, batch: OutgoingBatch, answer: PartitionProduceResponse | None
     ) -> ApiError | None:
-        """Settle a batch for which there is nothing more to try; otherwise say what is wrong."""
+        """Complete a batch that succeeded or cannot be retried; otherwise return its error."""
         if answer is None:
-            # Only a topic that was forgotten meanwhile cannot be named.
+            # The name is missing only if the topic has been dropped from the cache.
             return ApiError(ErrorCode.UNKNOWN_TOPIC_ID, f"no answer for {batch.partition}")
         code = error_code(answer.error_code)
         if code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
@@ -262,18 +262,18 @@ class Sender:
             each.batch_index: each.batch_index_error_message or "" for each in answer.record_errors
         }
         batch.fail(error, {index: f"{batch.partition}: {text}" for index, text in messages.items()})
-        # The sequence has a hole now; a new producer id begins a new one.
+        # The sequence has a gap now; a new producer id starts a new one.
         self._forget_producer()
         return None
 
     def _retry(self, failed: list[tuple[OutgoingBatch, ApiError]]) -> None:
-        """Put batches back at the front of their partitions, in the order they had."""
+        """Put batches back at the front of their queues, in their original order."""
         first_errors: dict[TopicPartition, ApiError] = {}
         for batch, error in failed:
             batch.last_error = error
             first_errors.setdefault(batch.partition, error)
-        # A sequence error is a consequence of the failure before it, or else the broker has
-        # lost track of this producer, which then starts anew.
+        # A sequence error follows from an earlier failure, or else the broker has
+        # lost the state of this producer, which then starts again with a new id.
         lost = {each for each, error in first_errors.items() if error.code in _LOST_SEQUENCE}
         if lost and self._identity.is_transactional:
             for batch, _ in failed:
@@ -294,14 +294,14 @@ class Sender:
             time.sleep(_RETRY_BACKOFF_S)
 
     def _fail_expired(self) -> None:
-        """Give up on batches that have been tried for too long."""
+        """Fail the batches whose delivery timeout has passed."""
         oldest = time.monotonic() - self._delivery_timeout_s
         for target, queue in list(self._ready.items()):
             while queue and queue[0].created_s < oldest:
                 batch = queue.popleft()
                 message = f"{target}: not delivered within {self._delivery_timeout_s:g} s"
                 if batch.last_error is not None:
-                    message += f"; the last try said: {batch.last_error}"
+                    message += f"; last error: {batch.last_error}"
                 batch.fail(ApiError(ErrorCode.REQUEST_TIMED_OUT, message))
                 self._forget_producer()
             if not queue:

@@ -1,10 +1,10 @@
-"""TLS on a connection: a context made of the settings, the handshake, and what failed in it.
+"""TLS connections: the context built from the settings, the handshake, and its errors.
 
-A context is made once and used for every connection, until one of its files changes: a renewed
-certificate is taken up by the next connection, without a restart.
+A context is built once and used for every connection until one of its files changes: the next
+connection uses a renewed certificate, without a restart.
 
-Trust is as in Java: whatever is in the truststore is trusted, be it an authority's root, one in
-between, or the certificate of a broker itself.
+Trust works as in Java: every certificate in the truststore is trusted, whether it is a root, an
+intermediate, or the certificate of a broker itself.
 """
 
 import os
@@ -29,9 +29,9 @@ _VERSIONS: Final = {
 }
 _PEM_BLOCK: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----([^-]*)-----END \1-----")
 _PEM_LINE: Final = 64
-# What OpenSSL calls it when the name in a certificate is another, for hosts and for addresses.
+# OpenSSL's codes for a name mismatch, for host names and for IP addresses.
 _OTHER_NAME: Final = (62, 64)
-# What the other side says if it wants a certificate of ours, or another one.
+# The alerts of a peer that wants a client certificate, or another one.
 _OURS_REFUSED: Final = (
     "BAD_CERTIFICATE",
     "CERTIFICATE_REQUIRED",
@@ -50,31 +50,31 @@ _NOTHING_COMMON: Final = (
 
 
 def secured(plain: socket.socket, host: str, where: str, settings: TlsSettings) -> ssl.SSLSocket:
-    """``plain``, encrypted; it is no longer to be used itself.
+    """Wrap ``plain`` in TLS; ``plain`` itself must not be used any more.
 
     Raises:
         SecurityError: one side does not trust the other, or a file cannot be read.
         OSError: the connection is lost.
     """
     wrapped = context_for(settings).wrap_socket(plain, server_hostname=host)
-    # Python cannot choose among the suites of TLS 1.3; but it can refuse what was chosen.
+    # Python cannot select TLS 1.3 suites, but it can refuse the one that was chosen.
     cipher = wrapped.cipher()
     allowed = [openssl_name(each) for each in settings.cipher_suites]
     if allowed and cipher is not None and cipher[0] not in allowed:
         wrapped.close()
         raise _error(
             f"{where} chose {cipher[0]}, which is not among ssl.cipher.suites: add it, or leave "
-            "TLSv1.3 out of ssl.enabled.protocols (Python cannot choose among its suites)"
+            "TLSv1.3 out of ssl.enabled.protocols (Python cannot select its suites)"
         )
     return wrapped
 
 
 def is_silent(connection: socket.socket) -> bool:
-    """Whether what there is to read are words of TLS to itself; to be asked when idle only."""
+    """Whether the readable bytes are only TLS's own messages. For idle connections only."""
     timeout_s = connection.gettimeout()
     connection.settimeout(0)
     try:
-        # An end is an empty answer, and anything else was not asked for.
+        # Empty means end of file, and any data is unexpected.
         connection.recv(1)
     except ssl.SSLWantReadError:
         return True
@@ -86,13 +86,13 @@ def is_silent(connection: socket.socket) -> bool:
 
 
 def context_for(settings: TlsSettings) -> ssl.SSLContext:
-    """What the handshakes begin from. Raises SecurityError."""
+    """The TLS context for these settings. Raises SecurityError."""
     paths = (settings.truststore_location, settings.keystore_location)
     return _context(settings, tuple(_stamp(each) for each in paths if each is not None))
 
 
 def refusal(error: Exception, where: str, settings: TlsSettings) -> SecurityError | None:
-    """What ``error`` says about trust, if it does; another try would end the same way."""
+    """The ``SecurityError`` for ``error``, if it is one that retrying cannot fix."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return _error(_distrust(error, where))
     reason = getattr(error, "reason", None) or ""
@@ -159,7 +159,7 @@ def _load_trusted(context: ssl.SSLContext, settings: TlsSettings) -> None:
 
 
 def _load_own(context: ssl.SSLContext, settings: TlsSettings) -> None:
-    # Without a password OpenSSL would ask for it on the terminal.
+    # Without a password, OpenSSL would ask for one on the terminal.
     password = settings.key_password or ""
     if settings.keystore_location is not None:
         path = settings.keystore_location
@@ -169,7 +169,7 @@ def _load_own(context: ssl.SSLContext, settings: TlsSettings) -> None:
         except (ssl.SSLError, OSError) as error:
             raise _unusable(f"ssl.keystore.location={path}", error) from None
     elif settings.keystore_chain is not None and settings.keystore_key is not None:
-        # OpenSSL takes them from files only: one that is ours alone, and gone at once.
+        # OpenSSL reads them from files only: a private one, deleted at once.
         with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:
             file.write(_rewrapped(settings.keystore_chain) + _rewrapped(settings.keystore_key))
             file.flush()
@@ -198,9 +198,9 @@ def _check_is_pem(store: str, path: str) -> None:
 
 
 def _stamp(path: str) -> tuple[int, int]:
-    """Another one when the file has changed."""
+    """A value that changes when the file changes."""
     try:
-        # Opened as well: what may not be read is found out here, with its name.
+        # Opened as well, so that an unreadable file is reported by name.
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
     except OSError as error:
@@ -209,10 +209,10 @@ def _stamp(path: str) -> tuple[int, int]:
 
 
 def _rewrapped(text: str) -> str:
-    """PEM with lines as OpenSSL wants them; in a properties file it often is one long line."""
+    """PEM with the line lengths that OpenSSL needs; in properties files it is often one line."""
     blocks = []
     for name, body in _PEM_BLOCK.findall(text):
-        if ":" in body:  # Headers of an older format: they need the lines that they have.
+        if ":" in body:  # Headers of an older format depend on their line breaks.
             return text
         data = "".join(body.split())
         b64decode(data, validate=True)
@@ -235,7 +235,7 @@ def _distrust(error: ssl.SSLCertVerificationError, where: str) -> str:
 
 
 def reason_of(error: Exception) -> str:
-    """Why a connection is lost, in few words."""
+    """Why a connection was lost, in a few words."""
     reason = getattr(error, "reason", None)
     return _plain(reason) if reason else getattr(error, "strerror", None) or str(error)
 
@@ -246,5 +246,5 @@ def _plain(reason: str) -> str:
 
 
 def _error(message: str) -> SecurityError:
-    # Kafka has no code for it either; what counts is that another try does not help.
+    # Kafka has no code for TLS errors; this one is not retriable.
     return SecurityError(ErrorCode.UNKNOWN_SERVER_ERROR, message)

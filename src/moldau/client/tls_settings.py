@@ -1,8 +1,8 @@
-"""The settings that begin with ``ssl.``, read and checked; nothing is opened yet.
+"""Parses and checks the settings that begin with ``ssl.``; no file is opened yet.
 
-Certificates and keys are PEM: in files, or in the settings themselves. Java's own stores, PKCS12
-and JKS, cannot be read with what Python brings along; who has one is told the command that turns
-it into PEM. Kafka's default type is JKS. Here, where no type is given, the file decides.
+Certificates and keys are PEM, in files or in the settings themselves. Python cannot read Java
+keystores (PKCS12 and JKS); the error message shows the command that converts one to PEM. Kafka's
+default type is JKS. Here, if no type is given, the content of the file decides.
 
 Files are read where they are used: with Spark, on each machine that runs tasks.
 """
@@ -13,7 +13,7 @@ from typing import Final
 
 from moldau.client.cipher_suites import is_of_tls_1_3
 
-# In the order of their strength.
+# From the oldest to the newest.
 VERSIONS: Final = ("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3")
 _TYPES: Final = ("JKS", "PKCS12", "PEM")
 _PEM: Final = "PEM"
@@ -34,7 +34,7 @@ NAMES: Final = (
     "ssl.truststore.password",
     "ssl.truststore.type",
 )
-# They choose between parts of a Java that is not here.
+# They select implementations in Java.
 WITHOUT_EFFECT: Final = (
     "ssl.keymanager.algorithm",
     "ssl.provider",
@@ -45,26 +45,26 @@ WITHOUT_EFFECT: Final = (
 
 @dataclass(frozen=True)
 class TlsSettings:
-    """How a connection is encrypted, whom it trusts, and what we show for ourselves."""
+    """Encryption, trusted certificates, and the certificate of the client."""
 
     # PEM in a file or as text; with neither, the authorities that this machine trusts.
     truststore_location: str | None = None
     truststore_certificates: str | None = None
-    # Our certificate, if the broker asks for one.
+    # The certificate of this client, if the broker asks for one.
     keystore_location: str | None = None
     keystore_chain: str | None = None
     keystore_key: str | None = field(default=None, repr=False)
     key_password: str | None = field(default=None, repr=False)
-    # Whether the certificate of a broker must be for the name that it is called by.
+    # Whether the certificate of a broker must match its host name.
     checks_host: bool = True
     min_version: str = "TLSv1.2"
     max_version: str = "TLSv1.3"
-    # As Java names them; none means those that OpenSSL finds good.
+    # Java's names; none means OpenSSL's defaults.
     cipher_suites: tuple[str, ...] = ()
 
 
 def parse_tls(settings: Mapping[str, str]) -> TlsSettings:
-    """Read and check the settings. Raises ValueError."""
+    """Parse and check the settings. Raises ValueError."""
     _check_keystore(settings)
     _check_truststore(settings)
     suites = tuple(_items(settings.get("ssl.cipher.suites", "")))
@@ -87,25 +87,25 @@ def _checks_host(settings: Mapping[str, str]) -> bool:
     name = "ssl.endpoint.identification.algorithm"
     algorithm = settings.get(name, "https").strip().lower()
     if algorithm not in ("https", ""):
-        raise ValueError(f"{name}={algorithm}: https is expected, or nothing to check no names")
+        raise ValueError(f"{name}={algorithm}: must be https, or empty to skip the check")
     return bool(algorithm)
 
 
 def _versions(settings: Mapping[str, str], suites: tuple[str, ...]) -> tuple[str, str]:
-    """The lowest and the highest that may be spoken."""
+    """The lowest and the highest allowed version."""
     name = "ssl.enabled.protocols"
     enabled = _items(settings.get(name, "TLSv1.2,TLSv1.3"))
     unknown = [each for each in enabled if each not in VERSIONS]
     if unknown or not enabled:
-        raise ValueError(f"{name}={','.join(enabled)}: of {', '.join(VERSIONS)} are expected")
+        raise ValueError(f"{name}={','.join(enabled)}: must be from {', '.join(VERSIONS)}")
     limit = settings.get("ssl.protocol", "TLS").strip()
     if limit not in (*VERSIONS, "TLS"):
-        raise ValueError(f"ssl.protocol={limit}: one of {', '.join(VERSIONS)}, TLS is expected")
+        raise ValueError(f"ssl.protocol={limit}: must be one of {', '.join(VERSIONS)}, TLS")
     ranks = sorted({VERSIONS.index(each) for each in enabled})
     if limit != "TLS":
         ranks = [each for each in ranks if each <= VERSIONS.index(limit)]
     if suites:
-        # The suites of 1.3 are no use to the versions before it, nor theirs to 1.3.
+        # TLS 1.3 and the versions before it have no suites in common.
         newest = VERSIONS.index("TLSv1.3")
         has_new = any(map(is_of_tls_1_3, suites))
         has_old = not all(map(is_of_tls_1_3, suites))
@@ -116,7 +116,7 @@ def _versions(settings: Mapping[str, str], suites: tuple[str, ...]) -> tuple[str
             "ssl.cipher.suites"
         )
     if ranks != list(range(ranks[0], ranks[-1] + 1)):
-        raise ValueError(f"{name}={','.join(enabled)}: versions without a gap are expected")
+        raise ValueError(f"{name}={','.join(enabled)}: the versions must be contiguous")
     return VERSIONS[ranks[0]], VERSIONS[ranks[-1]]
 
 
@@ -131,7 +131,7 @@ def _check_keystore(settings: Mapping[str, str]) -> None:
             f"ssl.keystore.{missing} is missing: a key and its certificate go together"
         )
     if key is not None and location is not None:
-        raise ValueError("ssl.keystore.key and ssl.keystore.location are both given: leave out one")
+        raise ValueError("ssl.keystore.key and ssl.keystore.location are both set: remove one")
 
 
 def _check_truststore(settings: Mapping[str, str]) -> None:
@@ -139,7 +139,7 @@ def _check_truststore(settings: Mapping[str, str]) -> None:
     _check_type(settings, "truststore", location)
     if location is not None and settings.get("ssl.truststore.certificates") is not None:
         raise ValueError(
-            "ssl.truststore.certificates and ssl.truststore.location are both given: leave out one"
+            "ssl.truststore.certificates and ssl.truststore.location are both set: remove one"
         )
 
 
@@ -149,14 +149,14 @@ def _check_type(settings: Mapping[str, str], store: str, location: str | None) -
     if given is None:
         return
     if given.strip().upper() not in _TYPES:
-        raise ValueError(f"{name}={given}: PEM is expected")
+        raise ValueError(f"{name}={given}: must be PEM")
     if given.strip().upper() != _PEM:
         path = location or f"{store}.{'jks' if given.strip().upper() == 'JKS' else 'p12'}"
         raise ValueError(f"{name}={given} cannot be read here: {remedy(store, path)}")
 
 
 def remedy(store: str, path: str) -> str:
-    """How to make PEM of one of Java's stores."""
+    """How to convert a Java keystore to PEM."""
     pem = f"{path.rpartition('.')[0] or path}.pem"
     if store == "truststore":
         command = f"keytool -list -rfc -keystore {path} > {pem}"

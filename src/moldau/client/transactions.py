@@ -1,15 +1,15 @@
-"""Transactions: what is written to many partitions becomes visible together, or not at all.
+"""Transactions: writes to many partitions become visible together, or not at all.
 
-A transactional id has one owner at a time. ``begin`` with no identity takes it over: it ends what
-a dead owner left open, and whatever that one still has under way is refused from then on. Each
-``begin`` moves the epoch, so a write that comes late cannot fall into the next transaction, and
-every partition's sequence begins at 0 again (KIP-360; KIP-890 later made the brokers do it).
+A transactional id has one owner at a time. ``begin`` without a producer id takes it over: the
+coordinator aborts the previous owner's open transaction and fences its later requests. Each
+``begin`` bumps the epoch, so that a late write cannot become part of the next transaction, and
+the sequence of every partition starts at 0 again (KIP-360; since KIP-890 brokers do it).
 
-Whoever knows the identity may add partitions and write to them, so one transaction can be written
-by many processes. That each partition is written by one of them only is theirs to see to.
+Any process that has the identity can add partitions and write to them, so one transaction can be
+written by many processes. They must make sure that only one of them writes to each partition.
 
-Partitions are added by name and the epoch moves in ``begin``: requests stay in the versions before
-KIP-890's second part, which brokers of every age understand.
+Partitions are added explicitly and the epoch is bumped in ``begin``: the request versions are those
+before the second part of KIP-890, which older brokers understand too.
 """
 
 from collections.abc import Collection, Mapping
@@ -43,7 +43,7 @@ from moldau.protocol.messages.txn_offset_commit import (
 
 R = TypeVar("R", bound=Message)
 
-# The last versions for clients, and without the epoch's own movement (KIP-890).
+# The last versions for clients in which the broker does not bump the epoch (KIP-890).
 _ADD_PARTITIONS_VERSION: Final = 3
 _END_TXN_VERSION: Final = 4
 _TXN_OFFSET_COMMIT_VERSION: Final = 4
@@ -57,14 +57,14 @@ _MOVED: Final = (
 
 
 class TransactionIdentity(NamedTuple):
-    """In whose name a transaction is written: enough to take part in it from elsewhere."""
+    """The identity of a transaction's producer; another process can take part with it."""
 
     transactional_id: str
     producer_id: int = NO_PRODUCER_ID
     producer_epoch: int = -1
 
     def producer(self) -> ProducerIdentity:
-        """The same for a sender of batches."""
+        """The identity for a ``Sender``."""
         return ProducerIdentity(self.producer_id, self.producer_epoch, self.transactional_id)
 
 
@@ -73,7 +73,7 @@ def supports_transactions(cluster: Cluster) -> bool:
 
 
 class Transactions:
-    """Asks the coordinator of a transactional id, and tries again where that may help."""
+    """Sends requests to transaction coordinators, with retries where they can help."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -81,12 +81,12 @@ class Transactions:
         self._group_coordinators = Coordinators(cluster)
 
     def begin(self, identity: TransactionIdentity, timeout_ms: int) -> TransactionIdentity:
-        """Move the epoch on; with no producer id yet, take the transactional id over.
+        """Bump the epoch; without a producer id, take over the transactional id.
 
-        The coordinator ends the transaction by itself if it takes longer than ``timeout_ms``.
+        The coordinator aborts the transaction if it takes longer than ``timeout_ms``.
 
         Raises:
-            ApiError: PRODUCER_FENCED, if somebody else has taken it over.
+            ApiError: PRODUCER_FENCED if another process has taken over the transactional id.
         """
         request = InitProducerIdRequest(
             identity.transactional_id, timeout_ms, identity.producer_id, identity.producer_epoch
@@ -109,7 +109,7 @@ class Transactions:
     def add_partitions(
         self, identity: TransactionIdentity, partitions: Collection[TopicPartition]
     ) -> None:
-        """Tell the coordinator where the transaction is about to write."""
+        """Add the partitions that the transaction will write to."""
         topics: dict[str, AddPartitionsToTxnTopic] = {}
         for topic, partition in sorted(partitions):
             topics.setdefault(topic, AddPartitionsToTxnTopic(topic)).partitions.append(partition)
@@ -127,7 +127,7 @@ class Transactions:
                 AddPartitionsToTxnResponse,
                 _ADD_PARTITIONS_VERSION,
             )
-            # Where one cannot be added, none is: the others say only that.
+            # If one cannot be added, none is: the others have OPERATION_NOT_ATTEMPTED.
             errors = [
                 (each.partition_error_code, TopicPartition(topic.name, each.partition_index))
                 for topic in response.results_by_topic_v3_and_below
@@ -146,12 +146,12 @@ class Transactions:
         group_id: str,
         offsets: Mapping[TopicPartition, CommittedOffset],
     ) -> None:
-        """Make offsets of a group part of the transaction."""
+        """Commit offsets of a group as part of the transaction."""
         self._cluster.retrying(lambda: self._add_group(identity, group_id))
         self._cluster.retrying(lambda: self._commit_offsets(identity, group_id, offsets))
 
     def end(self, identity: TransactionIdentity, *, is_committed: bool) -> None:
-        """Commit or abort. Said twice, it is done once; what is done cannot be undone."""
+        """Commit or abort. Repeating the same call has no effect; it cannot be reversed."""
         request = EndTxnRequest(
             identity.transactional_id, identity.producer_id, identity.producer_epoch, is_committed
         )
@@ -222,7 +222,7 @@ class Transactions:
                 transactional_id, request, response_class, max_version=max_version
             )
         except BaseException:
-            # It may have moved; the next try asks where it is.
+            # The coordinator may have moved: look it up again on the next attempt.
             self._coordinators.forget(transactional_id)
             raise
 
@@ -232,7 +232,7 @@ class Transactions:
         if code in (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH):
             raise ApiError(
                 ErrorCode.PRODUCER_FENCED,
-                f"{what} {identity.transactional_id}: somebody else has taken it over, or it took "
+                f"{what} {identity.transactional_id}: another process has taken it over or it took "
                 "longer than its timeout and was aborted",
             )
         raise_for(code, None, f"{what} {identity.transactional_id}")

@@ -1,8 +1,8 @@
-"""Which of the batches that came with a fetch a user may see.
+"""Selects the batches of a fetch response that are visible to the user.
 
-Markers that end transactions are never shown. What a transaction wrote and then aborted is not
-shown to those who read committed records only: the broker names the aborted transactions of the
-range with their first offsets, and each ends at the abort marker of its producer.
+Transaction markers are never visible. With ``read_committed``, records of aborted transactions are
+not visible either: the broker lists the aborted transactions of the range with their first
+offsets, and each ends at the abort marker of its producer.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from moldau.record.records import decode_records
 def visible_batches(
     data: PartitionData, batches: memoryview, start: int, *, read_committed: bool
 ) -> Iterator[tuple[int, BatchHeader]]:
-    """Position and header of each batch with records for users at or after ``start``."""
+    """The position and header of each visible batch with records at or after ``start``."""
     upcoming = sorted(data.aborted_transactions or (), key=lambda each: each.first_offset)
     aborted: set[int] = set()
     for position, header in iter_headers(batches):
