@@ -19,6 +19,15 @@ settings.load_profile("moldau")
 os.environ["MOLDAU_CLASS_ARCHIVE"] = "off"
 
 
+# Workers of pytest-xdist take whole modules in this order. What needs Spark takes longest, and
+# comes first, lest one worker be busy with it when the others have nothing left to do.
+SLOW_FOLDERS = ("streams", "spark")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.parent.name not in SLOW_FOLDERS)
+
+
 @pytest.fixture
 def broker(tmp_path: Path) -> "Iterator[RunningBroker]":
     """A broker with default settings and an empty data directory."""

@@ -4,15 +4,17 @@ Both kinds have the same shape: a data directory, one address, one process. So a
 can be shown to be right by pointing it at Apache Kafka, and a benchmark treats both sides alike.
 """
 
+import itertools
 import json
 import os
+import random
 import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tools import wire
@@ -21,6 +23,9 @@ PROJECT = Path(__file__).resolve().parent.parent
 HOST = "127.0.0.1"
 START_LIMIT_S = 90.0
 STOP_LIMIT_S = 60.0
+FIRST_PORT = 12_000
+PORTS_PER_WORKER = 1_000
+WORKERS = 16
 
 
 def kafka_dir() -> Path:
@@ -28,13 +33,30 @@ def kafka_dir() -> Path:
     return Path(os.environ.get("KAFKA_DIR") or PROJECT / ".cache" / "apache-kafka")
 
 
+def _own_ports() -> Iterator[int]:
+    """Ports that this process may try, no two of them neighbours.
+
+    They lie below the range from which the kernel takes the ports of outgoing connections, and
+    each worker of pytest-xdist has its own part of them: a port that is found free is still free
+    when the broker takes it.
+    """
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    first = FIRST_PORT + worker % WORKERS * PORTS_PER_WORKER
+    steps = PORTS_PER_WORKER // 2
+    begin = random.randrange(steps)
+    return (first + 2 * ((begin + step) % steps) for step in itertools.count())
+
+
+_ports = _own_ports()
+
+
 def free_port() -> int:
     """A free port whose successor is free too: Moldau's controller listener takes that one."""
     while True:
+        port = next(_ports)
         with socket.socket() as probe, socket.socket() as successor:
-            probe.bind((HOST, 0))
-            port: int = probe.getsockname()[1]
             try:
+                probe.bind((HOST, port))
                 successor.bind((HOST, port + 1))
             except OSError:
                 continue

@@ -10,8 +10,9 @@ import shutil
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tools import wire
@@ -38,14 +39,38 @@ _ran: dict[str, str] = {}
 _STATUS = pytest.StashKey[int]()
 
 
-def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+# Workers of pytest-xdist take whole modules in this order: a long one that comes last keeps all
+# the others waiting.
+LONGEST_FIRST = (
+    "test_spark_exactly_once.py",
+    "test_java_tools.py",
+    "test_groups.py",
+    "test_metadata_directory.py",
+    "test_log_dirs.py",
+    "test_spark_exactly_once_hazards.py",
+    "test_class_archive.py",
+    "test_clients.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.compat)
+    places = {name: place for place, name in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(places)))
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     session.config.stash[_STATUS] = int(exitstatus)
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["ran"] = dict(_ran)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take over what a worker of pytest-xdist has run, for the summary."""
+    _ran.update(getattr(node, "workeroutput", {}).get("ran", {}))
 
 
 @pytest.hookimpl(trylast=True)
@@ -98,8 +123,19 @@ def bootstrap(broker_kind: type[Broker], tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.fixture(scope="session")
-def clients(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClientFactory]:
-    factory = ClientFactory(bootstrap, tmp_path_factory.mktemp("clients"))
+def program_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where programs of other languages are built, once for all workers of pytest-xdist."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "programs"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def clients(
+    bootstrap: str, program_dir: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ClientFactory]:
+    factory = ClientFactory(bootstrap, program_dir, tmp_path_factory.mktemp("clients"))
     yield factory
     _ran.update(factory.versions())
     factory.close()
@@ -222,8 +258,8 @@ def both(group_brokers: list[int]) -> Iterator[Both]:
 
 
 @pytest.fixture(scope="session")
-def member_factory(tmp_path_factory: pytest.TempPathFactory) -> MemberFactory:
-    return MemberFactory(tmp_path_factory.mktemp("members"))
+def member_factory(program_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> MemberFactory:
+    return MemberFactory(program_dir, tmp_path_factory.mktemp("members"))
 
 
 @pytest.fixture

@@ -105,6 +105,7 @@ def test_batches_are_taken_and_refused_alike(both: Both, name: str) -> None:
         ({"message_timestamp_before_max_ms": "1000"}, batch(b"x", b"y", timestamp=1000)),
         ({"compression_type": "gzip"}, batch(b"x" * 100, timestamp=1000)),
     ],
+    ids=["too large", "no keys", "keys", "too new", "too old", "another codec"],
 )
 def test_a_topics_settings_refuse_alike(
     both: Both, name: str, settings: dict[str, str], records: bytes

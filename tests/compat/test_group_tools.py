@@ -162,7 +162,7 @@ def busy(
     """Brokers with groups in use; the members go on for as long as the module's tests."""
     suffix = uuid.uuid4().hex[:6]
     sides = [Side(broker, toolbox, suffix) for broker in brokers]
-    members = MemberFactory(member_factory.build_dir)
+    members = MemberFactory(member_factory.build_dir, member_factory.log_dir)
     with ThreadPoolExecutor() as pool:
         list(pool.map(lambda side: side.start_members(members), sides))
     yield Both(*sides)

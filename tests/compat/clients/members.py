@@ -124,8 +124,9 @@ class Member:
 class MemberFactory:
     """Builds the programs once, starts members, and ends those that a test left running."""
 
-    def __init__(self, build_dir: Path) -> None:
+    def __init__(self, build_dir: Path, log_dir: Path) -> None:
         self.build_dir = build_dir
+        self.log_dir = log_dir
         self._commands: dict[str, list[str]] = {}
         self._started: list[Member] = []
 
@@ -154,7 +155,7 @@ class MemberFactory:
         given = {name: value for name, value in options.items() if value is not None}
         command = [*self._command(kind.library), json.dumps(given)]
         number = len(self._started)
-        log_path = self.build_dir / f"member-{number}-{kind}.log"
+        log_path = self.log_dir / f"member-{number}-{kind}.log"
         member = Member(f"{kind} {number}", command, log_path)
         self._started.append(member)
         return member

@@ -3,11 +3,13 @@
 What a machine lacks is a reason to skip, never a failure: ``UnavailableError`` names it.
 """
 
+import fcntl
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tools.brokers import kafka_dir, missing_command
@@ -48,11 +50,23 @@ def build_java(build_dir: Path, program: str = "Driver") -> list[str]:
     require_apache_kafka()
     require("javac")
     libraries = str(kafka_dir() / "libs" / "*")
-    classes = build_dir / "java"
+    classes = build_dir / f"java-{program}"
     source = HERE / "java" / f"{program}.java"
-    _run(["javac", "-nowarn", "-d", str(classes), "-cp", libraries, str(source)], HERE)
+    with _built_once(classes) as is_missing:
+        if is_missing:
+            _run(["javac", "-nowarn", "-d", str(classes), "-cp", libraries, str(source)], HERE)
     logging = f"-Dlog4j2.configurationFile={kafka_dir()}/config/tools-log4j2.properties"
     return ["java", "-Xmx512M", logging, "-cp", f"{classes}{os.pathsep}{libraries}", program]
+
+
+@contextmanager
+def _built_once(result: Path) -> Iterator[bool]:
+    """Whether ``result`` is still to be built; another process that wants it waits meanwhile."""
+    done = result.with_name(f"{result.name}.done")
+    with result.with_name(f"{result.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield not done.exists()
+        done.touch()
 
 
 def build_go(build_dir: Path) -> str:
@@ -70,7 +84,9 @@ def build_go(build_dir: Path) -> str:
             f"Go is {version.strip()}, the clients need go{'.'.join(wanted.groups())}"
         )
     program = build_dir / "go-driver"
-    _run(["go", "build", "-buildvcs=false", "-o", str(program), "."], folder)
+    with _built_once(program) as is_missing:
+        if is_missing:
+            _run(["go", "build", "-buildvcs=false", "-o", str(program), "."], folder)
     return str(program)
 
 
@@ -78,10 +94,12 @@ def build_node(build_dir: Path, program: str = "driver.js") -> list[str]:
     """Install kafkajs as the lock file says; gives the command without its arguments."""
     require("node", "npm")
     folder = build_dir / "node"
-    folder.mkdir(exist_ok=True)
-    for name in ("package.json", "package-lock.json", ".npmrc", "driver.js", "member.js"):
-        shutil.copy(HERE / "node" / name, folder)
-    _run(["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"], folder)
+    with _built_once(folder) as is_missing:
+        if is_missing:
+            folder.mkdir(exist_ok=True)
+            for name in ("package.json", "package-lock.json", ".npmrc", "driver.js", "member.js"):
+                shutil.copy(HERE / "node" / name, folder)
+            _run(["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"], folder)
     return ["node", str(folder / program)]
 
 
@@ -94,11 +112,15 @@ def _run(command: list[str], folder: Path) -> None:
 
 
 class ClientFactory:
-    """Starts each library at most once per session; builds what several share only once."""
+    """Starts each library at most once per session.
 
-    def __init__(self, bootstrap: str, build_dir: Path) -> None:
+    ``build_dir`` is where programs are built, once for all processes that name it.
+    """
+
+    def __init__(self, bootstrap: str, build_dir: Path, log_dir: Path) -> None:
         self._bootstrap = bootstrap
         self._build_dir = build_dir
+        self._log_dir = log_dir
         self._go_program = ""
         self._clients: dict[str, Client | UnavailableError] = {}
         self._makers: dict[str, Callable[[], Client]] = {
@@ -134,7 +156,7 @@ class ClientFactory:
                 client.close()
 
     def _log(self, name: str) -> Path:
-        return self._build_dir / f"{name}.log"
+        return self._log_dir / f"{name}.log"
 
     def _confluent(self) -> Client:
         try:
