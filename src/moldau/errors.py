@@ -192,10 +192,17 @@ _RETRIABLE: Final = frozenset(
 )
 
 
+_MAX_MESSAGE: Final = 4096
+
+
 class ApiError(Exception):
     """A request, or one item of a request, failed with ``code``."""
 
     def __init__(self, code: ErrorCode, message: str | None = None) -> None:
+        """A message that is too long for an answer is cut: clients send names of 32,767 bytes."""
+        if message is not None and len(message) > _MAX_MESSAGE:
+            rest = len(message) - _MAX_MESSAGE
+            message = f"{message[:_MAX_MESSAGE]}... ({rest} more characters)"
         super().__init__(message if message is not None else code.name)
         self.code = code
         self.message = message

@@ -15,7 +15,6 @@ from moldau.clock import ManualClock
 from moldau.errors import ErrorCode
 from moldau.ids import TopicPartition
 from moldau.metadata.registrations import UNASSIGNED_DIRECTORY, PartitionRegistration
-from moldau.network.session import CloseConnection
 from moldau.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,
@@ -465,8 +464,9 @@ def test_a_disk_that_was_replaced_gets_its_partitions_anew() -> None:
 def test_without_its_metadata_the_broker_stops() -> None:
     async def scenario(disks: Disks) -> None:
         disks.disk.fail_next("append", f"{META}/*.log", errno.EIO)
-        with pytest.raises(CloseConnection, match="KAFKA_STORAGE_ERROR"):
-            await disks.broker.create("sea")
+        topic = CreatableTopic(name="sea", num_partitions=1, replication_factor=1)
+        refused = await disks.broker.send(CreateTopicsRequest(topics=[topic]), 7)
+        assert refused.topics[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
         await asyncio.wait_for(disks.broker.node.failed.wait(), 10)
         assert f"the metadata log directory {META} has failed" in (disks.broker.node.failure or "")
         await disks.broker.node.abandon()
@@ -478,8 +478,9 @@ def test_without_its_metadata_the_broker_stops() -> None:
 def test_a_failed_flush_of_the_metadata_stops_the_broker() -> None:
     async def scenario(disks: Disks) -> None:
         disks.disk.fail_next("fsync", f"{META}/*.log", errno.EIO)
-        with pytest.raises(CloseConnection, match="KAFKA_STORAGE_ERROR"):
-            await disks.broker.create("sea")
+        topic = CreatableTopic(name="sea", num_partitions=1, replication_factor=1)
+        refused = await disks.broker.send(CreateTopicsRequest(topics=[topic]), 7)
+        assert refused.topics[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
         await asyncio.wait_for(disks.broker.node.failed.wait(), 10)
 
     run(scenario)

@@ -77,6 +77,12 @@ def test_a_message_cannot_forge_a_line() -> None:
     assert line.endswith(r"a: topic a\n2026 INFO b: \x1b[31mforged\u2028\x85")
 
 
+def test_a_long_line_is_cut() -> None:
+    line = LineFormatter().format(record("topic %s", "x" * 100_000))
+    assert len(line) < 9000
+    assert line.endswith(" more characters)")
+
+
 def test_the_lines_of_a_traceback_are_indented() -> None:
     try:
         raise ValueError("x\nforged")

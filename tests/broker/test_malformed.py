@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Awaitable
+from pathlib import Path
 from typing import Any
 
 from moldau.broker.apis import HANDLERS
@@ -10,6 +11,16 @@ from moldau.clock import ManualClock
 from moldau.errors import ErrorCode
 from moldau.network.session import CloseConnection
 from moldau.protocol.header import encode_request_header
+from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from moldau.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+)
+from moldau.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from moldau.protocol.messages.metadata import MetadataRequest
 from moldau.protocol.primitives import MalformedMessage
 from moldau.storage.simulated_disk import SimulatedDisk
@@ -88,3 +99,22 @@ def test_garbage_closes_its_connection_and_no_other(
         assert hostile.is_closed_by_peer()
     create_topic(client, "t")
     assert produce(client, "t", batch(b"fine")).error_code == ErrorCode.NONE
+
+
+def test_a_name_of_32767_characters_is_refused_without_a_fault(tmp_path: Path) -> None:
+    name = "x" * 32_767
+    topic = CreatableTopic(name=name, num_partitions=1, replication_factor=1)
+    resource = DescribeConfigsResource(resource_type=2, resource_name=name)
+    change = AlterConfigsResource(
+        resource_type=2,
+        resource_name=name,
+        configs=[AlterableConfig(name="retention.ms", value="1")],
+    )
+    with RunningBroker(tmp_path / "data") as broker, broker.connect() as client:
+        created = client.send(CreateTopicsRequest(topics=[topic]), 4).topics[0]
+        described = client.send(DescribeConfigsRequest(resources=[resource]), 2).results[0]
+        request = IncrementalAlterConfigsRequest(resources=[change])
+        altered = client.send(request, 0).responses[0]
+    for answer in (created, described, altered):
+        assert answer.error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+        assert answer.error_message.endswith(" more characters)")

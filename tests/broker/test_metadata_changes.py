@@ -4,14 +4,19 @@ import asyncio
 import errno
 from typing import Any
 
-import pytest
-
 from moldau.broker.background import STEPS_PER_TURN
 from moldau.clock import ManualClock
 from moldau.errors import ErrorCode
 from moldau.metadata.snapshot import snapshot_records
-from moldau.network.session import CloseConnection
+from moldau.protocol.messages.alter_configs import AlterableConfig as OldConfig
+from moldau.protocol.messages.alter_configs import AlterConfigsRequest
+from moldau.protocol.messages.alter_configs import AlterConfigsResource as OldResource
+from moldau.protocol.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
 from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from moldau.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
@@ -146,12 +151,50 @@ def test_a_full_disk_leaves_nothing_of_a_large_change() -> None:
         disk = SimulatedDisk(seed=1)
         broker = await started(disk)
         disk.fail_next("append", "*__cluster_metadata-0/*.log", errno.ENOSPC)
-        with pytest.raises(CloseConnection, match="KAFKA_STORAGE_ERROR"):
-            await broker.send(creation("large", MANY), 7)
+        refused = await code_of(broker.send(creation("large", MANY), 7))
+        assert refused == ErrorCode.KAFKA_STORAGE_ERROR
         assert not decided(broker, "large")
         assert await code_of(broker.send(creation("large", MANY), 7)) == 0
         await broker.node.stop()
         again = await started(disk)
         assert len(again.node.broker.image.topics_by_name["large"].partitions) == MANY
+
+    asyncio.run(scenario())
+
+
+def test_every_item_of_a_change_that_a_full_disk_refuses_says_so() -> None:
+    async def scenario() -> None:
+        disk = SimulatedDisk(seed=1)
+        broker = await started(disk)
+        await broker.create("river")
+        setting = AlterableConfig(name="retention.ms", value="1")
+        resource = AlterConfigsResource(resource_type=2, resource_name="river", configs=[setting])
+        old_resource = OldResource(
+            resource_type=2,
+            resource_name="river",
+            configs=[OldConfig(name="retention.ms", value="1")],
+        )
+        more = CreatePartitionsTopic(name="river", count=2, assignments=None)
+        requests: list[tuple[Any, int]] = [
+            (creation("sea"), 7),
+            (CreatePartitionsRequest(topics=[more], timeout_ms=1000), 3),
+            (IncrementalAlterConfigsRequest(resources=[resource]), 1),
+            (AlterConfigsRequest(resources=[old_resource]), 2),
+            (DeleteTopicsRequest(topic_names=["river"], timeout_ms=1000), 5),
+            (DeleteTopicsRequest(topics=[DeleteTopicState(name="river")], timeout_ms=1000), 6),
+        ]
+        for request, version in requests:
+            disk.fail_next("append", "*__cluster_metadata-0/*.log", errno.ENOSPC)
+            response = await broker.send(request, version)
+            [item] = next(
+                items
+                for name in ("topics", "results", "responses")
+                if (items := getattr(response, name, None))
+            )
+            assert item.error_code == ErrorCode.KAFKA_STORAGE_ERROR, request
+            assert "no room" in item.error_message
+            assert "river" in repr(item) or "sea" in repr(item)
+        assert await broker.produce("river", b"x") == 0
+        await broker.node.stop()
 
     asyncio.run(scenario())

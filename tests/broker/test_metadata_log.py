@@ -36,6 +36,7 @@ from moldau.protocol.records.metadata import (
 )
 from moldau.raft.voters import Voter, VoterSet
 from moldau.record.header import iter_headers
+from moldau.record.records import BatchBuilder
 from moldau.storage.checkpoint import remove_clean_shutdown, write_clean_shutdown
 from moldau.storage.simulated_disk import SimulatedDisk, keep_everything, keep_nothing
 from moldau.storage.simulated_faults import PowerCut
@@ -487,6 +488,17 @@ def test_a_damaged_snapshot_is_named_with_the_remedy() -> None:
         open_log(disk)
     disk.remove(f"{METADATA}/{name}")
     assert topics_on(disk) == ["river"]
+
+
+def test_a_record_that_cannot_be_read_is_named_with_its_place() -> None:
+    disk = SimulatedDisk()
+    run(disk, nothing)
+    end_offset = max(header.next_offset for _, header in iter_headers(disk.read_bytes(LOG)))
+    builder = BatchBuilder(base_offset=end_offset)
+    builder.append(0, None, b"\x07 no frame of a record")
+    disk.open(LOG).append([builder.build()])
+    with pytest.raises(MetadataError, match=rf"offset {end_offset} of {METADATA} cannot be read"):
+        open_log(disk)
 
 
 def test_a_gap_between_snapshot_and_log_is_not_passed_over() -> None:

@@ -3,7 +3,7 @@
 import errno
 import gc
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -292,3 +292,27 @@ def test_whoever_needs_a_descriptor_for_a_moment_gets_one(
         disk.sync_dir(str(tmp_path))
     else:
         assert disk.read_bytes(str(tmp_path / "0")) == b""
+
+
+@pytest.mark.parametrize("operation", ["write_atomically", "pwrite", "fsync", "preallocate"])
+def test_errors_name_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operation: str
+) -> None:
+    def refuse(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = str(tmp_path / "a")
+    disk = RealDisk()
+    file = disk.open(path, create=True)
+    for name in ("pwrite", "posix_fallocate", "fsync"):
+        monkeypatch.setattr(os, name, refuse)
+    monkeypatch.setattr("moldau.storage.disk._sync_data", refuse)
+    calls: dict[str, Callable[[], object]] = {
+        "write_atomically": lambda: disk.write_atomically(path, b"data"),
+        "pwrite": lambda: file.pwrite(b"data", 0),
+        "fsync": file.fsync,
+        "preallocate": lambda: file.preallocate(4096),
+    }
+    with pytest.raises(OSError, match="No space left on device") as refused:
+        calls[operation]()
+    assert refused.value.filename == path

@@ -25,6 +25,7 @@ MAX_LINES: Final = 10_000
 # How long the end of the process waits for lines that have not been written.
 CLOSE_GRACE_S: Final = 1.0
 
+_MAX_LINE: Final = 8192
 _FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 # C0, DEL, C1, and what Unicode takes for the end of a line.
 _CONTROL: Final = {
@@ -41,7 +42,10 @@ class LineFormatter(logging.Formatter):
         super().__init__(_FORMAT)
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
-        return super().formatMessage(record).translate(_CONTROL)
+        line = super().formatMessage(record)
+        if len(line) > _MAX_LINE:
+            line = f"{line[:_MAX_LINE]}... ({len(line) - _MAX_LINE} more characters)"
+        return line.translate(_CONTROL)
 
     def formatException(self, ei: object) -> str:  # noqa: N802
         return _indented(super().formatException(ei))  # type: ignore[arg-type]

@@ -30,10 +30,11 @@ from moldau.metadata.features import LATEST_METADATA_VERSION, METADATA_VERSION
 from moldau.metadata.image import MetadataImage
 from moldau.metadata.snapshot import snapshot_records
 from moldau.protocol.message import Message
+from moldau.protocol.primitives import MalformedMessage
 from moldau.protocol.records.metadata import FeatureLevelRecord
 from moldau.raft.quorum_state import QuorumState, decode_quorum_state, encode_quorum_state
 from moldau.raft.voters import VoterSet, parse_static_voters
-from moldau.record.header import iter_headers
+from moldau.record.header import BatchHeader, CorruptBatch, iter_headers
 from moldau.record.records import decode_records
 from moldau.storage.checkpoint import read_partition_metadata, write_partition_metadata
 from moldau.storage.disk import Disk
@@ -170,16 +171,28 @@ class QuorumStore:
             for position, header in iter_headers(data):
                 if header.last_offset < offset:
                     continue
-                batch = decode_records(data[position : position + header.size_bytes])
-                epoch, timestamp = header.partition_leader_epoch, header.max_timestamp
-                if header.is_control:
-                    self.has_voters_in_log |= control.add(batch)
-                    state.replay_control(header.last_offset, epoch, timestamp)
-                else:
-                    state.add_batch(header.base_offset, epoch, timestamp, metadata_records(batch))
+                try:
+                    self._replay(state, control, header, data[position:])
+                except (MetadataError, MalformedMessage, CorruptBatch) as error:
+                    raise MetadataError(
+                        f"the metadata at offset {header.base_offset} of {self.directory} cannot "
+                        f"be read ({error}). Restore the directory from a copy; what a newer "
+                        "version wrote, only that version can read"
+                    ) from error
                 offset = header.last_offset + 1
                 size_bytes += header.size_bytes
         return size_bytes
+
+    def _replay(
+        self, state: ControllerState, control: ControlState, header: BatchHeader, data: bytes
+    ) -> None:
+        batch = decode_records(data[: header.size_bytes])
+        epoch, timestamp = header.partition_leader_epoch, header.max_timestamp
+        if header.is_control:
+            self.has_voters_in_log |= control.add(batch)
+            state.replay_control(header.last_offset, epoch, timestamp)
+        else:
+            state.add_batch(header.base_offset, epoch, timestamp, metadata_records(batch))
 
     def read_bootstrap(self) -> list[Message]:
         """The records that the cluster begins with."""

@@ -205,7 +205,10 @@ class RealFile(DescriptorHolder):
     def pwrite(self, data: Buffer, position: int) -> None:
         descriptor = self._descriptor or self._open()
         self._used_lately = True
-        _write_fully(descriptor.fd, memoryview(data), position)
+        try:
+            _write_fully(descriptor.fd, memoryview(data), position)
+        except OSError as error:
+            raise _named(error, self.path) from None
         self.size = max(self.size, position + len(data))
 
     def truncate(self, size: int) -> None:
@@ -219,15 +222,21 @@ class RealFile(DescriptorHolder):
         if size <= self.size:
             return
         descriptor = self._descriptor or self._open()
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(descriptor.fd, 0, size)
-        else:
-            os.ftruncate(descriptor.fd, size)
+        try:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(descriptor.fd, 0, size)
+            else:
+                os.ftruncate(descriptor.fd, size)
+        except OSError as error:
+            raise _named(error, self.path) from None
         self._preallocated = size
 
     def fsync(self) -> None:
         descriptor = self._descriptor or self._open()
-        _sync_data(descriptor.fd)
+        try:
+            _sync_data(descriptor.fd)
+        except OSError as error:
+            raise _named(error, self.path) from None
 
     def fileno(self) -> int:
         descriptor = self._descriptor or self._open()
@@ -339,6 +348,8 @@ class RealDisk:
                 _write_fully(fd, memoryview(data), 0)
                 if sync:
                     os.fsync(fd)
+            except OSError as error:
+                raise _named(error, path) from None
             finally:
                 os.close(fd)
             os.replace(temporary, path)
@@ -359,6 +370,13 @@ class RealDisk:
 
     def lock(self, directory: str) -> FileLock:
         return DirectoryLock(directory)
+
+
+def _named(error: OSError, path: str) -> OSError:
+    """The error of a call that took a descriptor, which does not say which file it was."""
+    if error.filename is None:
+        error.filename = path
+    return error
 
 
 def _write_fully(fd: int, data: memoryview, position: int) -> None:

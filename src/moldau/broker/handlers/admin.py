@@ -5,6 +5,14 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final
 
 from moldau.broker import log_levels
+from moldau.broker.handlers.refused_changes import (
+    configs_not_altered,
+    configs_not_changed,
+    or_refused,
+    partitions_not_created,
+    topics_not_created,
+    topics_not_deleted,
+)
 from moldau.errors import ApiError
 from moldau.metadata.image import BROKER_LOGGER_RESOURCE
 from moldau.protocol.messages.alter_client_quotas import (
@@ -59,25 +67,29 @@ logger = logging.getLogger(__name__)
 def create_topics(
     broker: "Broker", request: CreateTopicsRequest, context: "RequestContext"
 ) -> Awaitable[CreateTopicsResponse]:
-    return broker.change(lambda: broker.controller.create_topics(request))
+    change = broker.change(lambda: broker.controller.create_topics(request))
+    return or_refused(change, lambda error: topics_not_created(request, error))
 
 
 def delete_topics(
     broker: "Broker", request: DeleteTopicsRequest, context: "RequestContext"
 ) -> Awaitable[DeleteTopicsResponse]:
-    return broker.change(lambda: broker.controller.delete_topics(request, context.api_version))
+    change = broker.change(lambda: broker.controller.delete_topics(request, context.api_version))
+    return or_refused(change, lambda error: topics_not_deleted(request, error))
 
 
 def create_partitions(
     broker: "Broker", request: CreatePartitionsRequest, context: "RequestContext"
 ) -> Awaitable[CreatePartitionsResponse]:
-    return broker.change(lambda: broker.controller.create_partitions(request))
+    change = broker.change(lambda: broker.controller.create_partitions(request))
+    return or_refused(change, lambda error: partitions_not_created(request, error))
 
 
 def alter_configs(
     broker: "Broker", request: AlterConfigsRequest, context: "RequestContext"
 ) -> Awaitable[AlterConfigsResponse]:
-    return broker.change(lambda: broker.controller.alter_configs(request))
+    change = broker.change(lambda: broker.controller.alter_configs(request))
+    return or_refused(change, lambda error: configs_not_altered(request, error))
 
 
 def incremental_alter_configs(
@@ -85,8 +97,10 @@ def incremental_alter_configs(
 ) -> Awaitable[IncrementalAlterConfigsResponse]:
     loggers = [each for each in request.resources if each.resource_type == BROKER_LOGGER_RESOURCE]
     if loggers:
-        return _with_loggers(broker, request)
-    return broker.change(lambda: broker.controller.incremental_alter_configs(request))
+        change: Awaitable[IncrementalAlterConfigsResponse] = _with_loggers(broker, request)
+    else:
+        change = broker.change(lambda: broker.controller.incremental_alter_configs(request))
+    return or_refused(change, lambda error: configs_not_changed(request, error))
 
 
 async def _with_loggers(
