@@ -10,14 +10,14 @@ from tests.cli.conftest import Moldau
 def test_settings_of_a_topic_are_altered_and_described(moldau: Moldau, topic: str) -> None:
     moldau("topics", "create", topic)
     nothing = moldau("configs", "describe", "--topic", topic)
-    assert nothing.out == "Nothing is set; --all shows the defaults.\n"
+    assert nothing.out == "No configurations are set; --all shows the defaults.\n"
 
     changes = "flush.ms=5,cleanup.policy=[compact,delete]"
     altered = moldau("configs", "alter", "--topic", topic, "--add-config", changes)
     assert altered.out == f"Changed flush.ms, cleanup.policy of {topic}.\n"
     lines = moldau("configs", "describe", "--topic", topic).out.splitlines()
     assert [line.split() for line in lines] == [
-        ["SETTING", "VALUE", "FROM"],
+        ["SETTING", "VALUE", "SOURCE"],
         ["cleanup.policy", "compact,delete", "topic"],
         ["flush.ms", "5", "topic"],
     ]
@@ -53,9 +53,9 @@ def test_kafkas_own_way_to_name_things_works(moldau: Moldau) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "problem"),
     [
-        (("alter", "--topic", "t"), 2, "nothing to do"),
-        (("alter", "--topic", "t", "--add-config", "x"), 2, "write key=value"),
-        (("describe", "--entity-type", "topics"), 2, "add --entity-name"),
+        (("alter", "--topic", "t"), 2, "--add-config or --delete-config is required"),
+        (("alter", "--topic", "t", "--add-config", "x"), 2, "expected key=value"),
+        (("describe", "--entity-type", "topics"), 2, "--entity-name is required"),
         (("describe", "--entity-type", "topics", "--entity-default"), 2, "only brokers"),
         (("describe", "--topic", "nope"), 1, "UNKNOWN_TOPIC_OR_PARTITION"),
         (("describe", "--broker", "9"), 1, "there is no broker 9; the cluster has 1"),

@@ -80,7 +80,7 @@ def test_one_partition_that_fails_does_not_keep_the_others_from_being_done(
     ("options", "problem"),
     [
         (("t",), "one of the arguments --offset --all --offset-json-file is required"),
-        (("--all",), "name a topic"),
+        (("--all",), "a topic name is required"),
         (("t", "--offset", "-1"), "must be 0 or greater; --all deletes all"),
         (("t", "--all", "--partition", "x"), "--partition x: must be a number, 0 or greater"),
         (("t", "--offset-json-file", "f"), "names the topics and partitions itself"),

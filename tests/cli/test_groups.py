@@ -63,7 +63,7 @@ def test_a_group_says_itself_what_it_reads(moldau: Moldau, topic: str) -> None:
         wrong = moldau("consume", topic, "--group", "g", option, "1")
         assert (wrong.code, wrong.err) == (
             2,
-            f"moldau: {option} does not go with --group: the group says what is read\n",
+            f"moldau: {option} cannot be used with --group, which assigns the partitions\n",
         )
 
 
@@ -113,7 +113,9 @@ def test_members_are_shown_with_what_they_read(
             *("groups", "reset-offsets", group, "--topic", filled, "--to-earliest", "--execute")
         )
         assert refused.code == 1
-        assert "is Stable with 1 member: its offsets can be set once they have left" in refused.err
+        assert (
+            "is Stable with 1 member: its offsets can be reset once they have left" in refused.err
+        )
         assert "has members" in moldau("groups", "delete", group).err
 
 
@@ -141,7 +143,7 @@ def test_offsets_are_reset(
 ) -> None:
     arguments = ("groups", "reset-offsets", committed, "--topic", filled, *options)
     planned = moldau(*arguments)
-    assert "Nothing was changed: give --execute as well to do it." in planned.err
+    assert "Nothing was changed; add --execute to apply." in planned.err
     assert offsets(bootstrap, committed) == {0: 6}
     done = moldau(*arguments, "--execute")
     assert done.code == 0
@@ -159,7 +161,7 @@ def test_offsets_are_shifted_within_what_is_there(
     assert offsets(bootstrap, committed) == {0: expected}
     both = ("--topic", filled, "--shift-by", "1")
     assert (
-        f"no offset to shift for {filled}-1"
+        f"no committed offset to shift for {filled}-1"
         in moldau("groups", "reset-offsets", committed, *both).err
     )
 
@@ -198,13 +200,13 @@ def test_offsets_and_groups_are_deleted(
     moldau: Moldau, bootstrap: str, filled: str, committed: str
 ) -> None:
     done = moldau("groups", "delete-offsets", committed, "--topic", f"{filled}:1")
-    assert done.out == f"Group {committed} has no offsets for 1 partition any more.\n"
+    assert done.out == f"Deleted the offsets of group {committed} for 1 partition.\n"
     assert offsets(bootstrap, committed) == {0: 6}
     assert moldau("groups", "delete", committed).out == f"Deleted group {committed}.\n"
     assert committed not in moldau("groups", "list").out.splitlines()
     assert moldau("groups", "delete", committed, "--if-exists").code == 0
     missing = moldau("groups", "delete", committed)
-    assert missing.err == f"moldau: there is no group {committed} (GROUP_ID_NOT_FOUND)\n"
+    assert missing.err == f"moldau: group {committed} does not exist (GROUP_ID_NOT_FOUND)\n"
     missing = moldau("groups", "describe", committed)
     assert missing.err == f"moldau: there is no group {committed} (GROUP_ID_NOT_FOUND)\n"
 
@@ -212,20 +214,23 @@ def test_offsets_and_groups_are_deleted(
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("describe",), "groups describe: name a group"),
-        (("reset-offsets", "g", "--to-latest"), "give --topic, or --all-topics"),
+        (("describe",), "groups describe: a group name is required"),
+        (("reset-offsets", "g", "--to-latest"), "either --topic or --all-topics is required"),
         (
             ("reset-offsets", "g", "--to-latest", "--topic", "t", "--all-topics"),
-            "give --topic, or --all-topics",
+            "either --topic or --all-topics is required",
         ),
-        (("reset-offsets", "g", "--topic", "TOPIC:x", "--to-latest"), "write TOPIC, or TOPIC:0,1"),
-        (("reset-offsets", "g", "--topic", "TOPIC:7", "--to-latest"), "has 0 to 1"),
+        (
+            ("reset-offsets", "g", "--topic", "TOPIC:x", "--to-latest"),
+            "expected TOPIC or TOPIC:0,1",
+        ),
+        (("reset-offsets", "g", "--topic", "TOPIC:7", "--to-latest"), "has partitions 0 to 1"),
         (
             ("reset-offsets", "g", "--topic", "TOPIC", "--by-duration", "soon"),
-            "--by-duration soon: write an age",
+            "--by-duration soon: expected a duration",
         ),
         (("reset-offsets", "g", "--topic", "TOPIC", "--to-datetime", "soon"), "is not a time"),
-        (("describe", "g", "--all-groups"), "name groups, or give --all-groups"),
+        (("describe", "g", "--all-groups"), "give group names or --all-groups, not both"),
     ],
 )
 def test_a_wrong_command_line_says_what_to_write(
@@ -239,9 +244,9 @@ def test_a_wrong_command_line_says_what_to_write(
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("t,0\n", "line 1: write topic,partition,offset"),
-        ("t,0,5\n\nt,zero,5\n", "line 3: write topic,partition,offset"),
-        ("other,t,0,5\n", "has no offsets for group g"),
+        ("t,0\n", "line 1: expected topic,partition,offset"),
+        ("t,0,5\n\nt,zero,5\n", "line 3: expected topic,partition,offset"),
+        ("other,t,0,5\n", "contains no offsets of group g"),
     ],
 )
 def test_a_wrong_line_of_a_file_is_named(tmp_path: Path, text: str, problem: str) -> None:

@@ -25,6 +25,36 @@ def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[
     assert f"moldau {name}" in capsys.readouterr().out
 
 
+VERBS = {
+    "topics": ("create", "list", "describe", "alter", "delete", "delete-records"),
+    "groups": ("list", "describe", "members", "reset-offsets", "delete-offsets", "delete"),
+    "configs": ("describe", "alter"),
+    "storage": ("format", "verify", "dump", "random-uuid"),
+    "stream": ("run", "describe", "status", "reset"),
+}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        (),
+        *((name,) for name in COMMANDS if name != "start"),
+        *((name, verb) for name, verbs in VERBS.items() for verb in verbs),
+    ],
+    ids=" ".join,
+)
+def test_help_fits_80_columns(
+    command: tuple[str, ...],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([*command, "--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if len(line) > 80] == []
+    assert lines[0].startswith(f"usage: {' '.join(('moldau', *command))}")
+
+
 def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("moldau ")

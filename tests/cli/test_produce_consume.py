@@ -113,12 +113,12 @@ def test_reading_begins_and_ends_anywhere(
     ("options", "content", "code", "problem"),
     [
         (("--format", "hex"), "00\nxy\n", 1, "line 2: 'xy' is not hexadecimal"),
-        (("--format", "json"), "{}\n[]\n", 1, "line 2: a record must be an object"),
+        (("--format", "json"), "{}\n[]\n", 1, "line 2: a record must be a JSON object"),
         (("--key-separator", ":"), "a:b\nc\n", 1, "line 2: there is no ':' between key and value"),
         (("--partition", "9"), "a\n", 1, "line 1: there is no partition 9"),
-        (("--header", "h"), "a\n", 2, "--header h: write name=value"),
+        (("--header", "h"), "a\n", 2, "--header h: expected name=value"),
         (("--timestamp", "soon"), "a\n", 2, "'soon' is not a time"),
-        (("--property", "x"), "a\n", 2, "--property x: write key=value"),
+        (("--property", "x"), "a\n", 2, "--property x: expected key=value"),
     ],
 )
 def test_a_record_that_cannot_be_sent_is_named_by_its_line(
@@ -150,8 +150,8 @@ def test_what_the_broker_refuses_is_counted(moldau: Moldau, topic: str, lines: P
     [
         (("--partition", "7"), "has partitions 0 to 0"),
         (("--partition", "x"), "must be a number"),
-        (("--offset", "some"), "must be a number, earliest or latest"),
-        (("--max-messages", "-1"), "must be 0 or more"),
+        (("--offset", "some"), "expected a number, earliest or latest"),
+        (("--max-messages", "-1"), "must be 0 or greater"),
     ],
 )
 def test_a_place_that_is_not_there_is_refused(

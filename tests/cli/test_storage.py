@@ -193,7 +193,7 @@ def test_damage_is_reported_and_not_a_crash(
 
 
 @pytest.mark.parametrize(
-    ("path", "problem"), [("nowhere", "no such file"), ("other.txt", "not a file that a broker")]
+    ("path", "problem"), [("nowhere", "no such file"), ("other.txt", "not a broker file")]
 )
 def test_what_is_no_file_of_a_broker_is_refused(
     dump: Dump, tmp_path: Path, path: str, problem: str

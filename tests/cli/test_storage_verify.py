@@ -191,7 +191,11 @@ def test_a_directory_in_use_is_refused(verify: Verify, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("path", "problem"),
-    [("nowhere", "no such"), ("file", "storage dump"), ("empty", "neither a data directory")],
+    [
+        ("nowhere", "it does not exist"),
+        ("file", "storage dump"),
+        ("empty", "neither a data directory"),
+    ],
 )
 def test_what_is_no_data_directory_is_refused(
     verify: Verify, tmp_path: Path, path: str, problem: str

@@ -77,9 +77,11 @@ def test_one_of_several_apps_is_picked_by_name(tmp_path: Path) -> None:
     path = tmp_path / "several.py"
     path.write_text("from moldau.streams import App\none = App('first')\ntwo = App('second')\n")
     assert load_app(f"{path}:two").name == "second"
-    with pytest.raises(Exception, match=r"has several apps: name one, as in .*several\.py:one"):
+    with pytest.raises(
+        Exception, match=r"defines several apps: select one, as in .*several\.py:one"
+    ):
         load_app(str(path))
-    with pytest.raises(Exception, match="has no App called three: there is one, two"):
+    with pytest.raises(Exception, match="defines no App called three; it defines one, two"):
         load_app(f"{path}:three")
 
 
@@ -102,8 +104,11 @@ def test_modules_beside_the_app_can_be_imported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("x = 1\n", "has no App: write app = App('a-name') at its top level"),
-        ("\n\n1 / 0\n", "line 3: ZeroDivisionError: division by zero (--debug shows the trace)"),
+        ("x = 1\n", "defines no App: add app = App('name') at the top level"),
+        (
+            "\n\n1 / 0\n",
+            "line 3: ZeroDivisionError: division by zero (--debug shows the traceback)",
+        ),
         ("x = (\n", "line 1: SyntaxError: '(' was never closed"),
         ("import nothing_like_this\n", "line 1: ModuleNotFoundError: No module named"),
         (

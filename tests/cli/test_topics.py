@@ -38,7 +38,7 @@ def test_details_and_json_list_the_same_topics(moldau: Moldau, topic: str) -> No
 def test_what_is_there_or_not_may_be_no_error(moldau: Moldau, topic: str) -> None:
     assert moldau("topics", "create", topic, "--if-not-exists").code == 0
     again = moldau("topics", "create", topic, "--if-not-exists")
-    assert (again.code, again.out) == (0, f"Topic {topic} exists already.\n")
+    assert (again.code, again.out) == (0, f"Topic {topic} already exists.\n")
     assert "TOPIC_ALREADY_EXISTS" in moldau("topics", "create", topic).err
     assert moldau("topics", "delete", "nope", "--if-exists").code == 0
     assert moldau("topics", "alter", "nope", "--partitions", "3", "--if-exists").code == 0
@@ -76,9 +76,9 @@ def test_a_config_that_is_not_there_is_named(moldau: Moldau) -> None:
 
 
 def test_a_wrong_command_line_says_what_to_write(moldau: Moldau, topic: str) -> None:
-    assert moldau("topics", "create").err == "moldau: topics create: name a topic\n"
+    assert moldau("topics", "create").err == "moldau: topics create: a topic name is required\n"
     wrong = moldau("topics", "create", topic, "--config", "flush.ms")
-    assert (wrong.code, wrong.err) == (2, "moldau: --config flush.ms: write key=value\n")
+    assert (wrong.code, wrong.err) == (2, "moldau: --config flush.ms: expected key=value\n")
     wrong = moldau("topics", "create", topic, "--replica-assignment", "a")
     assert wrong.code == 2
-    assert "write broker:broker,broker:broker" in wrong.err
+    assert "expected broker:broker,broker:broker" in wrong.err

@@ -1,8 +1,8 @@
-"""What the metadata log in a data directory knows about its topics, read without a broker.
+"""The topics in the metadata log of a data directory, read without a broker.
 
-It tells whether a partition's topic still exists, under which id, and whether gaps in its
-offsets are compaction's. The log may itself be damaged or absent: then nothing is known, and
-what could not be read is a finding.
+They tell whether a partition's topic still exists, with which id, and whether compaction explains
+gaps in its offsets. The log itself may be damaged or absent: then nothing is known, and what could
+not be read is a finding.
 """
 
 import os
@@ -33,18 +33,18 @@ _REMEDY: Final = "restore the file from another controller or a backup"
 
 
 class ClusterFacts(NamedTuple):
-    """``topics`` is None where there is no metadata that can be read to its end."""
+    """``topics`` is None if there is no metadata log, or it cannot be read to its end."""
 
     topics: Mapping[str, TopicFacts] | None
     findings: list[Finding]
 
 
 class _Unreadable(Exception):  # noqa: N818
-    """The log's structure is damaged, which the check of its segments reports."""
+    """The structure of the log is damaged; the check of its segments reports that."""
 
 
 def read_cluster_facts(disk: Disk, log_dirs: Sequence[str]) -> ClusterFacts:
-    """From the first of ``log_dirs`` that has the metadata log."""
+    """Read the metadata log in the first of ``log_dirs`` that has one."""
     for log_dir in log_dirs:
         directory = os.path.join(log_dir, f"{METADATA_TOPIC}-0")
         if disk.is_dir(directory):
@@ -63,7 +63,7 @@ def _check_quorum_state(disk: Disk, directory: str) -> list[Finding]:
     try:
         decode_quorum_state(disk.read_bytes(path))
     except ValueError as error:
-        follows = "the controller does not start: it cannot know whom it voted for"
+        follows = "the controller does not start, because it does not know whom it voted for"
         return [
             Finding(Severity.DAMAGE, path, str(error), follows=follows, remedy=_REMEDY),
         ]
@@ -71,7 +71,7 @@ def _check_quorum_state(disk: Disk, directory: str) -> list[Finding]:
 
 
 def _read_image(disk: Disk, directory: str) -> tuple[MetadataImage | None, Finding | None]:
-    """The state of the cluster; or what is wrong with a record that is whole."""
+    """The state of the cluster, or the finding about a record that cannot be applied."""
     path = directory
     loader = MetadataLoader()
     try:
@@ -86,7 +86,7 @@ def _read_image(disk: Disk, directory: str) -> tuple[MetadataImage | None, Findi
         return None, Finding(
             Severity.DAMAGE,
             path,
-            f"a metadata record cannot be used: {error}",
+            f"a metadata record cannot be applied: {error}",
             follows="a node that replays the log stops there",
             remedy=_REMEDY,
         )

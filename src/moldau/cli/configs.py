@@ -1,8 +1,9 @@
-"""Describe and alter settings of topics and brokers.
+"""Describe and alter configurations of topics and brokers.
 
 moldau configs describe --topic orders --all
 moldau configs describe --broker 1 --format json
-moldau configs alter --topic orders --add-config retention.ms=1000,cleanup.policy=[compact,delete]
+moldau configs alter --topic orders --add-config retention.ms=1000,flush.ms=9
+moldau configs alter --topic orders --add-config cleanup.policy=[compact,delete]
 moldau configs alter --broker-defaults --delete-config message.max.bytes
 """
 
@@ -10,6 +11,7 @@ import argparse
 import re
 from typing import Any
 
+from moldau.cli.command_parser import add_verb
 from moldau.cli.errors import UsageError
 from moldau.cli.output import add_bootstrap, add_format, print_json, print_table, security_of
 from moldau.client.admin import Admin, ConfigChange, ResourceType
@@ -23,48 +25,52 @@ _ENTITY_TYPES = {
     "client-metrics": ResourceType.CLIENT_METRICS,
     "groups": ResourceType.GROUP,
 }
-# A comma within brackets does not end a setting.
+# A comma inside brackets does not end a setting.
 _SEPARATOR = re.compile(r",(?![^\[]*\])")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    describe = verbs.add_parser("describe", help="show settings", allow_abbrev=False)
-    describe.add_argument("--all", action="store_true", help="also those that nobody has set")
-    describe.add_argument("settings", nargs="*", metavar="SETTING", help="only these")
+    describe = add_verb(verbs, "describe", "show configurations")
+    describe.add_argument("--all", action="store_true", help="include defaults")
+    describe.add_argument("settings", nargs="*", metavar="SETTING", help="show only these")
     add_format(describe)
     _add_entity(describe)
     describe.set_defaults(action=_describe)
 
-    alter = verbs.add_parser("alter", help="change settings", allow_abbrev=False)
+    alter = add_verb(verbs, "alter", "change configurations")
     alter.add_argument(
         "--add-config",
         metavar="K=V,K=[V,V]",
         action="append",
         default=[],
-        help="settings to make; brackets around a list",
+        help="settings to change; a list goes in brackets",
     )
     alter.add_argument(
         "--delete-config",
         metavar="K,K",
         action="append",
         default=[],
-        help="settings to give back to their default",
+        help="settings to reset to their defaults",
     )
-    alter.add_argument("--validate-only", action="store_true", help="check, but do not do it")
+    alter.add_argument("--validate-only", action="store_true", help="validate without applying")
     _add_entity(alter)
     alter.set_defaults(action=_alter)
 
 
 def _add_entity(parser: argparse.ArgumentParser) -> None:
     entity = parser.add_mutually_exclusive_group(required=True)
-    entity.add_argument("--topic", metavar="NAME")
+    entity.add_argument("--topic", metavar="NAME", help="one topic")
     entity.add_argument("--broker", metavar="ID", help="one broker")
-    entity.add_argument("--broker-defaults", action="store_true", help="all brokers together")
-    entity.add_argument("--entity-type", choices=_ENTITY_TYPES, help="as in Kafka's own tool")
+    entity.add_argument(
+        "--broker-defaults", action="store_true", help="the defaults of all brokers"
+    )
+    entity.add_argument("--entity-type", choices=_ENTITY_TYPES, help="as in kafka-configs.sh")
     parser.add_argument("--entity-name", metavar="NAME", help="with --entity-type")
     parser.add_argument(
-        "--entity-default", action="store_true", help="with --entity-type brokers: all of them"
+        "--entity-default",
+        action="store_true",
+        help="with --entity-type brokers: the defaults of all brokers",
     )
     add_bootstrap(parser)
 
@@ -90,10 +96,10 @@ def _entity(options: argparse.Namespace) -> tuple[ResourceType, str]:
     resource = _ENTITY_TYPES[options.entity_type]
     if options.entity_default:
         if resource is not ResourceType.BROKER:
-            raise UsageError("--entity-default: only brokers have settings for all of them")
+            raise UsageError("--entity-default: only brokers have cluster-wide defaults")
         return resource, ""
     if not options.entity_name:
-        raise UsageError(f"--entity-type {options.entity_type}: add --entity-name")
+        raise UsageError(f"--entity-type {options.entity_type}: --entity-name is required")
     return resource, options.entity_name
 
 
@@ -106,7 +112,7 @@ def _describe(admin: Admin, resource: ResourceType, name: str, options: argparse
         print_json([_as_json(entry) for entry in entries])
         return
     if not entries:
-        print("Nothing is set; --all shows the defaults.")
+        print("No configurations are set; --all shows the defaults.")
         return
     rows = [
         (
@@ -117,7 +123,7 @@ def _describe(admin: Admin, resource: ResourceType, name: str, options: argparse
         )
         for entry in entries
     ]
-    print_table(("SETTING", "VALUE", "FROM", ""), rows)
+    print_table(("SETTING", "VALUE", "SOURCE", ""), rows)
 
 
 def _alter(admin: Admin, resource: ResourceType, name: str, options: argparse.Namespace) -> None:
@@ -126,7 +132,9 @@ def _alter(admin: Admin, resource: ResourceType, name: str, options: argparse.Na
         for item in _SEPARATOR.split(text):
             key, equals, value = item.partition("=")
             if not equals or not key.strip():
-                raise UsageError(f"--add-config {item}: write key=value, lists as key=[a,b]")
+                raise UsageError(
+                    f"--add-config {item}: expected key=value, or key=[a,b] for a list"
+                )
             value = value.strip()
             if value.startswith("[") and value.endswith("]"):
                 value = value[1:-1]
@@ -135,15 +143,15 @@ def _alter(admin: Admin, resource: ResourceType, name: str, options: argparse.Na
         keys = [key.strip() for key in text.split(",")]
         changes += [(key, ConfigChange.DELETE, None) for key in keys if key]
     if not changes:
-        raise UsageError("configs alter: nothing to do; add --add-config or --delete-config")
+        raise UsageError("configs alter: --add-config or --delete-config is required")
     admin.alter_configs(resource, name, changes, validate_only=options.validate_only)
     what = name or "all brokers"
-    verb = "Could change" if options.validate_only else "Changed"
+    verb = "Would change" if options.validate_only else "Changed"
     print(f"{verb} {', '.join(key for key, _, _ in changes)} of {what}.")
 
 
 def _is_own(resource: ResourceType, source: ConfigSource) -> bool:
-    """Whether a value was set for this very resource while the cluster ran."""
+    """Whether a value was set dynamically for this resource itself."""
     inherited = (ConfigSource.DEFAULT_CONFIG, ConfigSource.STATIC_BROKER_CONFIG)
     if resource is ResourceType.TOPIC:
         return source is ConfigSource.TOPIC_CONFIG
@@ -153,8 +161,8 @@ def _is_own(resource: ResourceType, source: ConfigSource) -> bool:
 def _source(source: ConfigSource) -> str:
     return {
         ConfigSource.TOPIC_CONFIG: "topic",
-        ConfigSource.DYNAMIC_BROKER_CONFIG: "broker, at run time",
-        ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG: "all brokers, at run time",
+        ConfigSource.DYNAMIC_BROKER_CONFIG: "broker (dynamic)",
+        ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG: "all brokers (dynamic)",
         ConfigSource.STATIC_BROKER_CONFIG: "server.properties",
         ConfigSource.DEFAULT_CONFIG: "default",
     }.get(source, source.name.lower().replace("_", " "))

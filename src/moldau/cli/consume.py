@@ -35,66 +35,82 @@ _PRINTS = ("timestamp", "partition", "offset", "headers", "key")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", metavar="TOPIC")
+    parser.add_argument("name", nargs="?", metavar="TOPIC", help="the topic to read")
     parser.add_argument("--topic", metavar="TOPIC", help=argparse.SUPPRESS)
-    where = parser.add_argument_group("from where (default: what comes from now on)")
-    where.add_argument("--partition", metavar="N,N", action="append", help="only these")
+    where = parser.add_argument_group("where to start (default: new records only)")
+    where.add_argument("--partition", metavar="N,N", action="append", help="read only these")
     start = where.add_mutually_exclusive_group()
-    start.add_argument("--from-beginning", action="store_true")
+    start.add_argument("--from-beginning", action="store_true", help="at the earliest record")
     start.add_argument(
-        "--offset", metavar="N", help="an offset, earliest, latest, or -N for the last N"
+        "--offset", metavar="N", help="at an offset, earliest, latest, or -N for the last N records"
     )
     start.add_argument(
-        "--from-time", metavar="TIME", help="ISO 8601, milliseconds, or an age (90s, 2h, 7d)"
+        "--from-time",
+        metavar="TIME",
+        help="at a time: ISO 8601, milliseconds since 1970, or an age (90s, 2h, 7d)",
     )
     where.add_argument(
         "--group",
         metavar="GROUP",
-        help="as a member of a consumer group: go on where it left off, and commit; "
-        "--from-beginning is for partitions that it never read",
+        help="join this consumer group: start at its committed offsets and commit; "
+        "--from-beginning applies to partitions without a committed offset",
     )
-    end = parser.add_argument_group("until when (default: Ctrl-C)")
-    end.add_argument("--max-messages", type=int, metavar="N")
-    end.add_argument("--timeout", type=float, metavar="SECONDS", help="nothing came for so long")
+    end = parser.add_argument_group("when to stop (default: at Ctrl-C)")
+    end.add_argument("--max-messages", type=int, metavar="N", help="after N records")
+    end.add_argument(
+        "--timeout", type=float, metavar="SECONDS", help="when no record arrives for this long"
+    )
     end.add_argument("--timeout-ms", type=int, metavar="MS", help=argparse.SUPPRESS)
-    end.add_argument("--to-end", action="store_true", help="what is there now, and no more")
-    shown = parser.add_argument_group("what is printed")
-    shown.add_argument("--format", choices=("text", "json", "hex"), default="text")
+    end.add_argument("--to-end", action="store_true", help="at the current end of the topic")
+    _add_printing(parser)
+    parser.add_argument(
+        "--isolation-level",
+        choices=("read_uncommitted", "read_committed"),
+        default="read_uncommitted",
+        help="default: read_uncommitted",
+    )
+    add_bootstrap(parser)
+
+
+def _add_printing(parser: argparse.ArgumentParser) -> None:
+    shown = parser.add_argument_group("what to print")
     shown.add_argument(
-        "--key-format", metavar="FORMAT", help=f"print the key, decoded from {FORMATS_HELP}"
+        "--format",
+        choices=("text", "json", "hex"),
+        default="text",
+        help="a line of text (default), a JSON object, or hexadecimal digits per record",
     )
     shown.add_argument(
-        "--value-format", metavar="FORMAT", help="how the value is encoded, likewise"
+        "--key-format", metavar="FORMAT", help=f"print the key, decoded as {FORMATS_HELP}"
+    )
+    shown.add_argument(
+        "--value-format", metavar="FORMAT", help="decode the value as one of the same formats"
     )
     for part in _PRINTS:
-        shown.add_argument(f"--print-{part}", action="store_true")
-    shown.add_argument("--separator", metavar="TEXT", help="between them (default: a tab)")
+        shown.add_argument(f"--print-{part}", action="store_true", help=f"print the {part} too")
+    shown.add_argument(
+        "--separator", metavar="TEXT", help="between the parts of a line (default: a tab)"
+    )
     shown.add_argument(
         "--property",
         "--formatter-property",
         metavar="K=V",
         action="append",
         default=[],
-        help="as in Kafka's console consumer: print.key, key.separator, null.literal, ...",
+        help="a property of Kafka's console consumer: print.key, null.literal, ...",
     )
-    parser.add_argument(
-        "--isolation-level",
-        choices=("read_uncommitted", "read_committed"),
-        default="read_uncommitted",
-    )
-    add_bootstrap(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     topic = options.name or options.topic
     if not topic:
-        raise UsageError("consume: name a topic")
+        raise UsageError("consume: a topic name is required")
     if options.max_messages is not None and options.max_messages < 0:
-        raise UsageError(f"--max-messages {options.max_messages}: must be 0 or more")
+        raise UsageError(f"--max-messages {options.max_messages}: must be 0 or greater")
     to_line = _line_function(options)
     with _consumer(topic, options) as consumer:
         printer = RecordPrinter(consumer, topic, to_line, options)
-        # Ctrl-C is the usual way to end it; what was printed is whole.
+        # Ctrl-C is the usual way to stop it; only whole lines have been printed.
         with contextlib.suppress(KeyboardInterrupt):
             if isinstance(consumer, Consumer):
                 partitions = _partitions(consumer, topic, options)
@@ -117,7 +133,7 @@ def _consumer(topic: str, options: argparse.Namespace) -> Consumer | GroupConsum
     for name in ("partition", "offset", "from_time"):
         if getattr(options, name) is not None:
             option = f"--{name.replace('_', '-')}"
-            raise UsageError(f"{option} does not go with --group: the group says what is read")
+            raise UsageError(f"{option} cannot be used with --group, which assigns the partitions")
     return GroupConsumer(
         options.bootstrap_server,
         options.group,
@@ -147,7 +163,7 @@ def _partitions(
 def _starts(
     consumer: Consumer, partitions: list[TopicPartition], options: argparse.Namespace
 ) -> dict[TopicPartition, int]:
-    """The offset to begin at, for each partition."""
+    """The offset to start at, for each partition."""
     text = options.offset or ("earliest" if options.from_beginning else "latest")
     if options.from_time is not None:
         now_ms = time.time_ns() // 1_000_000
@@ -156,7 +172,7 @@ def _starts(
         timestamp = EARLIEST if text == "earliest" else LATEST
         return consumer.offsets_at(dict.fromkeys(partitions, timestamp))
     if not text.removeprefix("-").isdigit():
-        raise UsageError(f"--offset {text}: must be a number, earliest or latest")
+        raise UsageError(f"--offset {text}: expected a number, earliest or latest")
     offset = int(text)
     if offset >= 0:
         return dict.fromkeys(partitions, offset)
@@ -166,7 +182,7 @@ def _starts(
 
 
 class RecordPrinter:
-    """Prints records as they come, until there have been enough."""
+    """Prints records as they arrive, until one of the options says to stop."""
 
     def __init__(
         self,
@@ -183,7 +199,7 @@ class RecordPrinter:
         self._timeout_s: float | None = options.timeout
         if self._timeout_s is None and options.timeout_ms is not None:
             self._timeout_s = options.timeout_ms / 1000
-        self._heard_s = time.monotonic()
+        self._last_record_s = time.monotonic()
         self._to_line = to_line
         self._line_end = _line_end(options)
 
@@ -192,14 +208,16 @@ class RecordPrinter:
         if self._goes_to_end:
             partitions = self._consumer.partitions_of(self._topic)
             ends = self._consumer.offsets_at(dict.fromkeys(partitions, LATEST))
-        self._heard_s = time.monotonic()
+        self._last_record_s = time.monotonic()
         while not self._is_over(ends):
             wait_s = _POLL_S
             if self._timeout_s is not None:
-                wait_s = max(min(wait_s, self._heard_s + self._timeout_s - time.monotonic()), 0.0)
+                wait_s = max(
+                    min(wait_s, self._last_record_s + self._timeout_s - time.monotonic()), 0.0
+                )
             records = self._consumer.poll(wait_s)
             if records:
-                self._heard_s = time.monotonic()
+                self._last_record_s = time.monotonic()
             self._print(records, ends)
 
     def _print(self, records: list[ConsumerRecord], ends: dict[TopicPartition, int]) -> None:
@@ -235,7 +253,7 @@ class RecordPrinter:
             positions = self._consumer.positions
             if all(offset >= ends.get(each, 0) for each, offset in positions.items()):
                 return True
-        waited_s = time.monotonic() - self._heard_s
+        waited_s = time.monotonic() - self._last_record_s
         return self._timeout_s is not None and waited_s >= self._timeout_s
 
 
@@ -282,7 +300,7 @@ def _properties(options: argparse.Namespace) -> dict[str, str]:
     for text in options.property:
         name, equals, value = text.partition("=")
         if not equals:
-            raise UsageError(f"--property {text}: write key=value")
+            raise UsageError(f"--property {text}: expected key=value")
         given[name] = value
     return given
 

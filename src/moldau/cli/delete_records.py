@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument(
         "--offset-json-file",
         metavar="FILE",
-        help="partitions and offsets, in the format of kafka-delete-records.sh",
+        help="partitions and offsets, as in a file for Kafka's own tool",
     )
     add_format(parser)
 
@@ -76,7 +76,7 @@ def run(admin: Admin, options: argparse.Namespace) -> int:
 def _from_options(admin: Admin, options: argparse.Namespace) -> dict[TopicPartition, int]:
     names = list(dict.fromkeys([*options.topics, *(options.topic or [])]))
     if not names:
-        raise UsageError("topics delete-records: name a topic")
+        raise UsageError("topics delete-records: a topic name is required")
     if options.offset is not None and options.offset < 0:
         raise UsageError(f"--offset {options.offset}: must be 0 or greater; --all deletes all")
     wanted = parse_partitions(options.partition)

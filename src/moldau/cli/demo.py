@@ -1,12 +1,13 @@
-"""Run a whole pipeline with one command: a broker, clicks, Spark, and windowed counts.
+"""Run a whole pipeline: a broker, clicks, Spark, and counts in windows.
 
 moldau demo
 moldau demo --seconds 60 --clicks-per-second 5000
 
-Starts a broker in a temporary directory on a free port and simulates visitors who
-click on the pages of a web shop. The app in examples/clickstream.py counts their
-clicks in windows of ten seconds, and the terminal shows the counts as they grow.
-Ctrl-C, --seconds or closing the terminal ends it and removes the broker's data.
+Starts a broker in a temporary directory on a free port and simulates visitors
+who click on the pages of a web shop. The app in examples/clickstream.py counts
+their clicks in windows of ten seconds, and the terminal shows the counts as
+they grow. Ctrl-C, --seconds or closing the terminal ends it and removes the
+broker's data.
 
 While it runs, any Kafka client can connect to the address shown on the screen:
 

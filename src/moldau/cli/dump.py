@@ -1,8 +1,8 @@
-"""What is in the files of a data directory, read without changing them.
+"""``moldau storage dump``: print the contents of files in a data directory.
 
-Every kind of file becomes a stream of entries, which are printed as ``name: value`` on one
-line, or as one JSON object per line. An entry with ``error`` says what is wrong and where;
-the rest of the file is still printed if it can be found.
+Each file becomes a stream of entries, which are printed as ``name: value`` pairs on one line, or
+as one JSON object per line. An entry with ``error`` says what is wrong and where; the rest of the
+file is still printed if it can be found.
 """
 
 import json
@@ -24,7 +24,7 @@ Entry = dict[str, Any]
 
 
 class DumpOptions(NamedTuple):
-    """What to print."""
+    """What to print, and how."""
 
     log: LogOptions = LogOptions()
     verifies_only: bool = False
@@ -32,7 +32,7 @@ class DumpOptions(NamedTuple):
 
 
 _INDEXES: Final = (".index", ".timeindex", ".txnindex")
-# What a file is called on its way in or out.
+# Suffixes of files that are about to be added or deleted.
 _LEFTOVERS: Final = (".deleted", ".cleaned", ".swap", ".part")
 _OFFSET_CHECKPOINTS: Final = (
     "recovery-point-offset-checkpoint",
@@ -43,7 +43,7 @@ _OFFSET_CHECKPOINTS: Final = (
 
 
 def dump_paths(paths: Iterable[str], options: DumpOptions, out: TextIO) -> bool:
-    """Print the files; gives whether all of them are sound."""
+    """Print the files and return whether all of them are sound."""
     is_sound = True
     for path in paths:
         for file in _files(Path(path), options):
@@ -66,9 +66,9 @@ def dump_paths(paths: Iterable[str], options: DumpOptions, out: TextIO) -> bool:
 
 
 def dump_file(path: Path, options: DumpOptions) -> Iterator[Entry]:
-    """The entries of one file that ``_dumper`` knows."""
+    """The entries of a file of a known kind."""
     dumper = _dumper(path, options)
-    assert dumper is not None, f"{path}: not a file that a broker writes"
+    assert dumper is not None, f"{path}: not a broker file"
     try:
         yield from dumper()
     except (checkpoint.CorruptCheckpoint, CorruptSnapshot, ValueError) as error:
@@ -77,10 +77,10 @@ def dump_file(path: Path, options: DumpOptions) -> Iterator[Entry]:
 
 def _files(path: Path, options: DumpOptions) -> list[Path]:
     if not path.exists():
-        raise CommandError(f"{path}: there is no such file or directory")
+        raise CommandError(f"{path}: no such file or directory")
     if not path.is_dir():
         if _dumper(path, options) is None:
-            raise CommandError(f"{path}: not a file that a broker writes")
+            raise CommandError(f"{path}: not a broker file")
         return [path]
     known = [
         file
@@ -90,12 +90,12 @@ def _files(path: Path, options: DumpOptions) -> list[Path]:
     if options.verifies_only:
         known = [file for file in known if file.suffix in _INDEXES]
     if not known:
-        raise CommandError(f"{path}: there are no files of a broker in it")
+        raise CommandError(f"{path}: contains no broker files")
     return known
 
 
 def _dumper(path: Path, options: DumpOptions) -> Callable[[], Iterable[Entry]] | None:
-    """The function for this kind of file, by its name."""
+    """The function that reads this kind of file, chosen by name."""
     name = path.name
     for leftover in _LEFTOVERS:
         name = name.removesuffix(leftover)
@@ -126,7 +126,7 @@ def _dumper(path: Path, options: DumpOptions) -> Callable[[], Iterable[Entry]] |
 
 
 def _log_options(path: Path, options: LogOptions) -> LogOptions:
-    """Batches of a broker's own topics say little without their records: those are shown."""
+    """For internal topics, decode and show the records too."""
     decoder = options.decoder or decoder_of(path.absolute().parent.name)
     if decoder is None:
         return options
@@ -197,7 +197,7 @@ def _write(entry: Entry, file: Path, options: DumpOptions, out: TextIO) -> None:
 
 
 def _not_shown(entry: Entry) -> set[str]:
-    """What would only make a line longer: flags that are not set, producers that have no id."""
+    """Fields left out for brevity: flags that are not set, and absent producer ids."""
     hidden = {"records", "max_timestamp", "crc", "magic"} if "magic" in entry else set()
     hidden |= {name for name in ("is_transactional", "is_control") if not entry.get(name)}
     if entry.get("producer_id") == -1:
@@ -206,7 +206,7 @@ def _not_shown(entry: Entry) -> set[str]:
 
 
 def as_text(entry: Entry) -> str:
-    """``name: value name: value``, with compact JSON for what has parts."""
+    """``name: value  name: value``; nested values as compact JSON."""
     parts = []
     for name, value in entry.items():
         if isinstance(value, dict | list):

@@ -1,6 +1,6 @@
-"""Entries of the three indexes of a segment, and whether they fit it.
+"""The entries of a segment's three indexes, and whether they match the segment.
 
-Indexes of a segment in use may end in zeros, which are room for entries.
+The indexes of an active segment may end in zeros, which are preallocated.
 """
 
 import struct
@@ -27,7 +27,7 @@ def dump_offset_index(path: Path, *, verifies: bool) -> Iterator[dict[str, Any]]
             break
         entry: dict[str, Any] = {"offset": base + relative, "position": position}
         if relative <= previous and not verifies:
-            entry["error"] = f"entry {slot} does not follow offset {base + previous}"
+            entry["error"] = f"entry {slot} is not above the offset before it, {base + previous}"
         previous = relative
         yield entry
     if verifies:
@@ -38,7 +38,7 @@ def dump_offset_index(path: Path, *, verifies: bool) -> Iterator[dict[str, Any]]
 
 
 def dump_time_index(path: Path, *, verifies: bool) -> Iterator[dict[str, Any]]:
-    """Timestamp and the offset up to which it is the largest."""
+    """Each timestamp with the offset up to which it is the largest."""
     base = _base_offset(path)
     previous = (-1, -1)
     for slot, (timestamp, relative) in _entries(path, _TIME_ENTRY):
@@ -51,7 +51,9 @@ def dump_time_index(path: Path, *, verifies: bool) -> Iterator[dict[str, Any]]:
         }
         goes_back = timestamp < previous[0] or relative < previous[1]
         if slot and goes_back and not verifies:
-            entry["error"] = f"entry {slot} goes back behind {previous[0]}, {base + previous[1]}"
+            entry["error"] = (
+                f"entry {slot} is below the one before it: {previous[0]}, {base + previous[1]}"
+            )
         previous = (timestamp, relative)
         yield entry
     if verifies:
@@ -78,7 +80,7 @@ def dump_txn_index(path: Path) -> Iterator[dict[str, Any]]:
 def _base_offset(path: Path) -> int:
     stem = path.name.partition(".")[0]
     if not stem.isdigit():
-        raise ValueError(f"{path}: the name must be the segment's first offset")
+        raise ValueError(f"{path}: the file name must be the base offset of the segment")
     return int(stem)
 
 
@@ -95,7 +97,7 @@ def _tail(path: Path, form: struct.Struct) -> Iterator[dict[str, Any]]:
 
 
 def _problems(path: Path, check: OffsetIndexCheck | TimeIndexCheck) -> Iterator[dict[str, Any]]:
-    """What does not fit the segment beside the index; nothing can be said where there is none."""
+    """Where the index does not match its segment; nothing if the segment is missing."""
     log = path.with_name(f"{path.name.partition('.')[0]}.log")
     if not log.exists():
         return

@@ -1,4 +1,4 @@
-"""Batches and records of a segment, or of a metadata snapshot, which is built the same way."""
+"""The batches and records of a segment, or of a metadata snapshot, which has the same format."""
 
 import mmap
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 
 
 class LogOptions(NamedTuple):
-    """What of a segment to print."""
+    """Which parts of a segment to print."""
 
     shows_records: bool = False
     # Keys, values and headers too.
@@ -28,12 +28,12 @@ class LogOptions(NamedTuple):
     # Only keys and values, and no control records.
     skips_record_metadata: bool = False
     decoder: Decoder | None = None
-    # Stop after so many bytes of the file.
+    # Stop after this many bytes of the file.
     max_bytes: int | None = None
 
 
 def dump_log(path: Path, options: LogOptions) -> Iterator[dict[str, Any]]:
-    """One entry per batch, with its records if they are wanted."""
+    """One entry per batch, with its records if the options say so."""
     with open(path, "rb") as file:
         size = file.seek(0, 2)
         if not size:
@@ -60,7 +60,7 @@ def _batches(data: memoryview, options: LogOptions) -> Iterator[dict[str, Any]]:
             return
         if position + header.size_bytes > len(data):
             left = len(data) - position
-            problem = f"the batch has {header.size_bytes} bytes, but the file only {left} more"
+            problem = f"the batch has {header.size_bytes} bytes, but the file ends after {left}"
             yield {"position": position, "base_offset": header.base_offset, "error": problem}
             return
         entry = _batch(data, position, header)
@@ -110,7 +110,7 @@ def _batch(data: memoryview, position: int, header: BatchHeader) -> dict[str, An
 
 
 def _record(record: Record, header: BatchHeader, options: LogOptions) -> dict[str, Any] | None:
-    """The fields to print; None if the record is one to leave out."""
+    """The fields to print; None if the record is left out."""
     if header.is_control and options.skips_record_metadata:
         return None
     entry: dict[str, Any] = {}

@@ -1,9 +1,9 @@
-"""What the keys and values of Moldau's and Kafka's own topics say.
+"""Decoders for the records of internal topics, the same in Moldau and Kafka.
 
-The coordinators keep their state as records: a key begins with the number of its type, a
-value with its version, two bytes each, and the bodies are messages of the schema. Metadata
-records and control records are framed in ways of their own. Each decoder turns a record into
-fields to print; bytes that make no sense to it are shown as they are, with the reason.
+Coordinators store their state as records: a key begins with the number of its type and a value
+with its version, two bytes each, followed by a message of the schema. Metadata records and control
+records have their own framing. Each decoder turns a record into fields to print; bytes that it
+cannot decode are shown unchanged, with the reason.
 """
 
 from enum import StrEnum
@@ -33,7 +33,7 @@ Fields = dict[str, Any]
 
 
 class Decoder(StrEnum):
-    """Whose records they are, by the option that says so."""
+    """A kind of internal record; the value is the name of its option."""
 
     OFFSETS = "offsets-decoder"
     TRANSACTIONS = "transaction-log-decoder"
@@ -61,7 +61,7 @@ _CONTROL_VALUES: Final[dict[int, type[Message]]] = {
 
 
 def decoder_of(directory: str) -> Decoder | None:
-    """The decoder for the records in a partition's directory; None for those of users."""
+    """The decoder for a partition's directory; None for topics that are not internal."""
     return _DECODER_OF_TOPIC.get(directory.rpartition("-")[0])
 
 
@@ -80,7 +80,7 @@ def control_fields(record: Record) -> Fields:
     if value_class is None or record.value is None:
         return {"control": name, "payload": shown_bytes(record.value)}
     version = min(int.from_bytes(record.value[:2], "big"), value_class.MAX_VERSION)
-    # The version stands in front of all of them; most count it among their fields.
+    # All of them begin with the version, which most also have as a field.
     position = 0 if "version" in value_class.FIELDS else 2
     try:
         value, _ = value_class.decode(record.value, position, version)
@@ -102,7 +102,7 @@ def plain(value: Any) -> Any:
 
 
 def shown_bytes(raw: bytes | None) -> str | None:
-    """Text if it is text, hexadecimal digits behind 0x if not."""
+    """Printable text unchanged, other bytes as hexadecimal digits after 0x."""
     if raw is None:
         return None
     try:
@@ -153,13 +153,13 @@ def _coordinator(pairs: _Pairs, record: Record) -> Fields:
     number = int.from_bytes(key[:2], "big")
     classes = pairs.get(number) if len(key) >= 2 else None
     if classes is None:
-        return _undecoded(record, f"records of type {number} are not known")
+        return _undecoded(record, f"unknown record type {number}")
     key_class, value_class = classes
     try:
         name = key_class.__name__.removesuffix("Key")
         fields: Fields = {"type": name, "key": plain(key_class.decode(key, 2, 0)[0])}
         if record.value is None:
-            # A tombstone: what the key names is gone.
+            # A tombstone.
             return {**fields, "payload": None}
         version = int.from_bytes(record.value[:2], "big")
         _check_version(value_class, version)
@@ -188,7 +188,7 @@ def _value(value: Message) -> Any:
     if isinstance(value, group_coordinator.GroupMetadataValue) and (
         value.protocol_type == "consumer"
     ):
-        # What consumers tell each other is opaque to the coordinator, but not to the reader.
+        # The coordinator does not read these fields, but their format is known here.
         for member, fields in zip(value.members, shown["members"], strict=True):
             fields["subscription"] = _agreed(
                 client_data.ConsumerProtocolSubscription, member.subscription
@@ -200,7 +200,7 @@ def _value(value: Message) -> Any:
 
 
 def _agreed(message_class: type[Message], raw: bytes) -> Any:
-    """Members of one group may have agreed on bytes of their own: those are shown as bytes."""
+    """Decode a field of the consumer protocol; bytes of another protocol are shown in hex."""
     version = min(int.from_bytes(raw[:2], "big"), message_class.MAX_VERSION)
     try:
         return plain(message_class.decode(bytes(raw), 2, version)[0])

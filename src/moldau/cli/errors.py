@@ -1,9 +1,9 @@
-"""What goes wrong at the command line's own doing."""
+"""Errors raised by the command line itself."""
 
 
 class CommandError(Exception):
-    """Something the user can mend; shown as one line."""
+    """An error that the user can fix; shown as one line."""
 
 
 class UsageError(CommandError):
-    """The command line does not make sense; exit code 2."""
+    """Invalid arguments; exit code 2."""

@@ -1,6 +1,6 @@
-"""Where a group shall go on reading: working it out, showing it, and doing it.
+"""``moldau groups reset-offsets``: compute new offsets of groups, show and apply them.
 
-Nothing is changed without ``--execute``. Offsets are kept within what the partitions hold.
+Nothing is changed without ``--execute``. Offsets are limited to the range of each partition.
 """
 
 import argparse
@@ -28,47 +28,53 @@ _ISO_DURATION: Final = re.compile(
 )
 _AGE: Final = re.compile(r"\d+(ms|s|m|h|d|w)")
 _ISO_UNITS_S: Final = (604_800, 86_400, 3600, 60, 1)
-# The states in which nobody reads in the name of a group.
+# The states in which a group has no active members.
 _INACTIVE: Final = frozenset(("Empty", "Dead"))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    scope = parser.add_argument_group("of which partitions")
+    scope = parser.add_argument_group("which partitions")
     scope.add_argument(
         "--topic",
         metavar="TOPIC[:N,N]",
         action="append",
-        help="all partitions of a topic, or these",
+        help="a topic, or some of its partitions",
     )
     scope.add_argument(
-        "--all-topics", action="store_true", help="all that the group has committed for"
+        "--all-topics", action="store_true", help="all topics with committed offsets"
     )
-    where = parser.add_argument_group("to where").add_mutually_exclusive_group(required=True)
-    where.add_argument("--to-earliest", action="store_true")
-    where.add_argument("--to-latest", action="store_true")
-    where.add_argument("--to-current", action="store_true", help="where it is; else the end")
-    where.add_argument("--to-offset", metavar="N", type=int)
-    where.add_argument("--shift-by", metavar="N", type=int, help="forward, or back if negative")
-    where.add_argument("--to-datetime", metavar="TIME", help="ISO 8601, UTC if it names no zone")
+    where = parser.add_argument_group("new offsets").add_mutually_exclusive_group(required=True)
+    where.add_argument("--to-earliest", action="store_true", help="the earliest offset")
+    where.add_argument("--to-latest", action="store_true", help="the latest offset")
     where.add_argument(
-        "--by-duration", metavar="DURATION", help="so long ago: 90s, 2h, 7d, or ISO 8601 (PT2H)"
+        "--to-current", action="store_true", help="the committed offset, or else the latest"
+    )
+    where.add_argument("--to-offset", metavar="N", type=int, help="this offset")
+    where.add_argument(
+        "--shift-by", metavar="N", type=int, help="N after the committed offset; before if negative"
+    )
+    where.add_argument(
+        "--to-datetime", metavar="TIME", help="since this time: ISO 8601, UTC if no zone is given"
+    )
+    where.add_argument(
+        "--by-duration",
+        metavar="DURATION",
+        help="since this long ago: 90s, 2h, 7d, or ISO 8601 (PT2H)",
     )
     where.add_argument(
         "--from-file",
         metavar="CSV",
         type=Path,
-        help="lines of topic,partition,offset or group,topic,partition,offset",
+        help="as in a file of topic,partition,offset or group,topic,partition,offset",
     )
-    how = parser.add_argument_group("how").add_mutually_exclusive_group()
-    how.add_argument("--execute", action="store_true", help="do it")
-    how.add_argument("--dry-run", action="store_true", help="only show it (this is the default)")
-    parser.add_argument(
-        "--export", action="store_true", help="print it as CSV that --from-file reads"
-    )
+    how = parser.add_argument_group("execution").add_mutually_exclusive_group()
+    how.add_argument("--execute", action="store_true", help="apply the new offsets")
+    how.add_argument("--dry-run", action="store_true", help="only show them (default)")
+    parser.add_argument("--export", action="store_true", help="print them as CSV for --from-file")
 
 
 class Move(NamedTuple):
-    """What a reset does to one partition."""
+    """The change to one partition."""
 
     group_id: str
     partition: TopicPartition
@@ -89,14 +95,14 @@ def run(cluster: Cluster, group_ids: list[str], options: argparse.Namespace) -> 
             groups.alter_offsets(group_id, offsets)
     _show(moves, options, has_many=len(group_ids) > 1)
     if not options.execute and not options.export:
-        print("Nothing was changed: give --execute as well to do it.", file=sys.stderr)
+        print("Nothing was changed; add --execute to apply.", file=sys.stderr)
 
 
 def _require_no_members(groups: GroupAdmin, group_id: str) -> None:
     try:
         group = groups.describe(group_id)
     except ApiError as error:
-        # A group may get its offsets before its first member comes.
+        # A group may get its offsets before its first member joins.
         if error.code is ErrorCode.GROUP_ID_NOT_FOUND:
             return
         raise
@@ -104,7 +110,7 @@ def _require_no_members(groups: GroupAdmin, group_id: str) -> None:
         count = plural(len(group.members), "member")
         raise CommandError(
             f"group {group_id} is {group.state} with {count}: "
-            "its offsets can be set once they have left"
+            "its offsets can be reset once they have left"
         )
 
 
@@ -120,7 +126,7 @@ def _plan(
     from_file: Offsets = {}
     if options.from_file is not None:
         if options.topic or options.all_topics:
-            raise UsageError("--from-file names the partitions itself: leave --topic out")
+            raise UsageError("--from-file names the partitions; omit --topic and --all-topics")
         from_file = read_csv(options.from_file, group_id, is_only=is_only)
         partitions = sorted(from_file)
     else:
@@ -133,7 +139,7 @@ def _plan(
         new = min(max(wanted[partition], starts[partition]), ends[partition])
         if new != wanted[partition]:
             print(
-                f"moldau: {partition} has no offset {wanted[partition]}: {new} is taken",
+                f"moldau: {partition} has no offset {wanted[partition]}; using {new}",
                 file=sys.stderr,
             )
         moves.append(Move(group_id, partition, committed.get(partition), new))
@@ -144,10 +150,10 @@ def _scope(
     cluster: Cluster, committed: Offsets, options: argparse.Namespace
 ) -> list[TopicPartition]:
     if bool(options.topic) == options.all_topics:
-        raise UsageError("groups reset-offsets: give --topic, or --all-topics")
+        raise UsageError("groups reset-offsets: either --topic or --all-topics is required")
     if options.topic:
         return partitions_named(cluster, options.topic)
-    # Every partition of the topics, also those that have no offset yet.
+    # All partitions of these topics, including those without a committed offset.
     names = sorted({partition.topic for partition in committed})
     return partitions_named(cluster, names, takes_numbers=False)
 
@@ -155,7 +161,7 @@ def _scope(
 def partitions_named(
     cluster: Cluster, texts: Iterable[str], *, takes_numbers: bool = True
 ) -> list[TopicPartition]:
-    """``orders`` is all its partitions, ``orders:0,2`` these two."""
+    """``orders`` stands for all its partitions, ``orders:0,2`` for two of them."""
     found: set[TopicPartition] = set()
     for text in texts:
         name, colon, numbers = text.partition(":") if takes_numbers else (text, "", "")
@@ -164,9 +170,9 @@ def partitions_named(
         wanted = numbers.split(",") if colon else map(str, existing)
         for number in wanted:
             if not number.isdigit():
-                raise UsageError(f"--topic {text}: write TOPIC, or TOPIC:0,1,2")
+                raise UsageError(f"--topic {text}: expected TOPIC or TOPIC:0,1,2")
             if int(number) not in existing:
-                raise UsageError(f"--topic {text}: {name} has 0 to {len(existing) - 1}")
+                raise UsageError(f"--topic {text}: {name} has partitions 0 to {len(existing) - 1}")
             found.add(TopicPartition(name, int(number)))
     return sorted(found)
 
@@ -184,7 +190,7 @@ def _wanted(
     ends: Offsets,
     options: argparse.Namespace,
 ) -> Mapping[TopicPartition, int]:
-    """The offset asked for, for each partition; it may lie outside of what is there."""
+    """The requested offset of each partition, which may be out of range."""
     if options.to_earliest:
         return starts
     if options.to_latest:
@@ -196,11 +202,11 @@ def _wanted(
     if options.shift_by is not None:
         missing = [str(each) for each in partitions if each not in committed]
         if missing:
-            raise CommandError(f"there is no offset to shift for {', '.join(missing)}")
+            raise CommandError(f"no committed offset to shift for {', '.join(missing)}")
         return {each: committed[each] + options.shift_by for each in partitions}
     timestamp = _timestamp(options, time.time_ns() // 1_000_000)
     found = list_offsets(cluster, dict.fromkeys(partitions, timestamp))
-    # Nothing that young: what comes next is.
+    # No record is that recent: start with the next one.
     return {
         each: found[each].offset if found[each].offset >= 0 else ends[each] for each in partitions
     }
@@ -215,15 +221,15 @@ def _timestamp(options: argparse.Namespace, now_ms: int) -> int:
         parts = zip(iso.groups(), _ISO_UNITS_S, strict=True)
         return now_ms - round(sum(float(count or 0) * unit for count, unit in parts) * 1000)
     if _AGE.fullmatch(text) is None:
-        raise UsageError(f"--by-duration {text}: write an age such as 90s, 2h, 7d, or PT2H")
+        raise UsageError(f"--by-duration {text}: expected a duration such as 90s, 2h, 7d or PT2H")
     return parse_time(text, now_ms)
 
 
 def read_csv(path: Path, group_id: str, *, is_only: bool) -> Offsets:
-    """The offsets for one group out of a file, which may hold several groups'.
+    """The offsets of one group in a file, which may contain those of several groups.
 
     Raises:
-        CommandError: a line is none of an offset.
+        CommandError: a line is malformed, or the group is not in the file.
     """
     offsets: Offsets = {}
     with path.open(newline="") as file:
@@ -235,11 +241,11 @@ def read_csv(path: Path, group_id: str, *, is_only: bool) -> Offsets:
                 fields = [group_id, *fields]
             if len(fields) != 4 or not (fields[2].isdigit() and fields[3].isdigit()):
                 form = "topic,partition,offset" if is_only else "group,topic,partition,offset"
-                raise CommandError(f"{path}: line {number}: write {form}")
+                raise CommandError(f"{path}: line {number}: expected {form}")
             if fields[0] == group_id:
                 offsets[TopicPartition(fields[1], int(fields[2]))] = int(fields[3])
     if not offsets:
-        raise CommandError(f"{path} has no offsets for group {group_id}")
+        raise CommandError(f"{path} contains no offsets of group {group_id}")
     return offsets
 
 

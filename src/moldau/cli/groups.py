@@ -1,11 +1,11 @@
-"""List and describe consumer groups, set their offsets, and delete them.
+"""List, describe and delete consumer groups, and reset their offsets.
 
 moldau groups list --details
 moldau groups describe billing
 moldau groups members billing --format json
 moldau groups reset-offsets billing --topic orders --to-earliest
 moldau groups reset-offsets billing --all-topics --shift-by -100 --execute
-moldau groups reset-offsets billing --all-topics --to-current --export > billing.csv
+moldau groups reset-offsets billing --all-topics --to-current --export > b.csv
 moldau groups delete-offsets billing --topic orders
 moldau groups delete billing
 """
@@ -14,6 +14,7 @@ import argparse
 from typing import Any, NamedTuple
 
 from moldau.cli import group_reset
+from moldau.cli.command_parser import add_verb
 from moldau.cli.errors import UsageError
 from moldau.cli.output import (
     add_bootstrap,
@@ -33,43 +34,47 @@ from moldau.ids import TopicPartition
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    listing = _verb(verbs, "list", "name the groups", _list, takes_groups=False)
+    listing = _verb(verbs, "list", "list the groups", _list, takes_groups=False)
     listing.add_argument(
-        "--state", metavar="S,S", help="only those in these states: Stable, Empty, ..."
+        "--state", metavar="S,S", help="only groups in these states: Stable, Empty, ..."
     )
-    listing.add_argument("--type", metavar="T,T", help="only of these types: classic, consumer")
-    listing.add_argument("--details", action="store_true", help="a table, not only the names")
+    listing.add_argument("--type", metavar="T,T", help="only these types: classic, consumer")
+    listing.add_argument("--details", action="store_true", help="show a table, not only names")
     add_format(listing)
 
-    describe = _verb(verbs, "describe", "show state, offsets and lag", _describe)
-    describe.add_argument("--all-groups", action="store_true", help="every group there is")
+    describe = _verb(verbs, "describe", "show the state, offsets and lag of groups", _describe)
+    describe.add_argument("--all-groups", action="store_true", help="all groups")
     add_format(describe)
 
-    members = _verb(verbs, "members", "show who is in a group, and what they read", _members)
-    members.add_argument("--all-groups", action="store_true", help="every group there is")
+    members = _verb(verbs, "members", "show the members of groups and their assignments", _members)
+    members.add_argument("--all-groups", action="store_true", help="all groups")
     add_format(members)
 
-    reset = _verb(verbs, "reset-offsets", "set where a group goes on reading", _reset)
+    reset = _verb(verbs, "reset-offsets", "reset the offsets of groups", _reset)
     group_reset.add_arguments(reset)
     add_format(reset)
 
-    forget = _verb(verbs, "delete-offsets", "forget offsets of topics", _delete_offsets)
+    forget = _verb(
+        verbs, "delete-offsets", "delete the committed offsets of topics", _delete_offsets
+    )
     forget.add_argument(
         "--topic",
         metavar="TOPIC[:N,N]",
         action="append",
         required=True,
-        help="all its partitions, or these",
+        help="a topic, or some of its partitions",
     )
 
-    delete = _verb(verbs, "delete", "forget groups that have no members", _delete)
-    delete.add_argument("--if-exists", action="store_true", help="no error if there is none")
+    delete = _verb(verbs, "delete", "delete groups that have no members", _delete)
+    delete.add_argument(
+        "--if-exists", action="store_true", help="succeed if the group does not exist"
+    )
 
 
 def _verb(verbs: Any, name: str, meaning: str, action: Any, *, takes_groups: bool = True) -> Any:
-    parser = verbs.add_parser(name, help=meaning, description=meaning, allow_abbrev=False)
+    parser = add_verb(verbs, name, meaning)
     if takes_groups:
-        parser.add_argument("groups", nargs="*", metavar="GROUP")
+        parser.add_argument("groups", nargs="*", metavar="GROUP", help="names of groups")
         parser.add_argument("--group", metavar="GROUP", action="append", help=argparse.SUPPRESS)
     add_bootstrap(parser)
     parser.set_defaults(action=action)
@@ -87,10 +92,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _groups(options: argparse.Namespace) -> list[str]:
-    """The groups named, as arguments or as Kafka's tools have it."""
+    """The groups given as arguments, or with ``--group`` as in Kafka's tools."""
     names = [*options.groups, *(options.group or [])]
     if not names:
-        raise UsageError(f"groups {options.verb}: name a group")
+        raise UsageError(f"groups {options.verb}: a group name is required")
     return list(dict.fromkeys(names))
 
 
@@ -98,7 +103,7 @@ def _described(groups: GroupAdmin, options: argparse.Namespace) -> list[GroupDes
     if not options.all_groups:
         return [groups.describe(name) for name in _groups(options)]
     if options.groups or options.group:
-        raise UsageError(f"groups {options.verb}: name groups, or give --all-groups")
+        raise UsageError(f"groups {options.verb}: give group names or --all-groups, not both")
     return [groups.describe(each.group_id) for each in groups.list_groups()]
 
 
@@ -131,7 +136,7 @@ def _words(text: str | None) -> list[str]:
 
 
 class PartitionLag(NamedTuple):
-    """How far a group is in one partition; None where something is not known."""
+    """The progress of a group in one partition; None for what is unknown."""
 
     partition: TopicPartition
     committed: int | None
@@ -146,7 +151,7 @@ class PartitionLag(NamedTuple):
 
 
 def partition_lags(cluster: Cluster, group: GroupDescription) -> list[PartitionLag]:
-    """Every partition that the group has committed for, or that a member reads."""
+    """Every partition with a committed offset of the group, or assigned to a member."""
     committed = GroupAdmin(cluster).offsets(group.group_id)
     readers = {partition: member for member in group.members for partition in member.assignment}
     wanted = sorted({*committed, *readers})
@@ -274,7 +279,7 @@ def _print_members(group: GroupDescription) -> None:
     if group.epoch is not None:
         header += ["EPOCH", "TARGET"]
         for row, each in zip(rows, group.members, strict=True):
-            # What a member is to have is news only while it does not have it.
+            # The target is shown only while the assignment differs from it.
             is_there = each.target is None or each.target == each.assignment
             row += [each.epoch, None if is_there else _short(each.target or [])]
     print_table(header, rows, indent="  ")
@@ -334,7 +339,7 @@ def _delete_offsets(cluster: Cluster, options: argparse.Namespace) -> None:
     partitions = group_reset.partitions_named(cluster, options.topic)
     for name in _groups(options):
         GroupAdmin(cluster).delete_offsets(name, partitions)
-        print(f"Group {name} has no offsets for {plural(len(partitions), 'partition')} any more.")
+        print(f"Deleted the offsets of group {name} for {plural(len(partitions), 'partition')}.")
 
 
 def _delete(cluster: Cluster, options: argparse.Namespace) -> None:
@@ -349,7 +354,7 @@ def _delete(cluster: Cluster, options: argparse.Namespace) -> None:
             if error.code is not ErrorCode.GROUP_ID_NOT_FOUND:
                 raise
             if not options.if_exists:
-                raise ApiError(error.code, f"there is no group {name}") from None
-            print(f"There is no group {name}.")
+                raise ApiError(error.code, f"group {name} does not exist") from None
+            print(f"Group {name} does not exist.")
             continue
         print(f"Deleted group {name}.")

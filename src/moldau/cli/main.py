@@ -1,9 +1,9 @@
-"""The ``moldau`` command: finds the sub-command, runs it, and says what went wrong.
+"""The ``moldau`` command: runs a sub-command and reports what went wrong.
 
 A sub-command is a module with ``add_arguments(parser)`` and ``run(options) -> int``. Only
-the module of the one that is called is imported, so that ``moldau start`` is quick.
+the module of the one that is called is imported, so that ``moldau start`` starts quickly.
 
-Exit codes: 0 done, 1 it failed, 2 the command line is wrong, 130 interrupted.
+Exit codes: 0 success, 1 failure, 2 invalid command line, 130 interrupted.
 """
 
 import argparse
@@ -13,37 +13,38 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Final
 
+from moldau.cli.command_parser import CommandParser
 from moldau.cli.errors import UsageError
 
 COMMANDS: Final = {
     "start": "run a broker",
-    "topics": "create, list, describe, alter and delete topics",
+    "topics": "create, list, describe, alter and delete topics, delete records",
     "produce": "write records to a topic",
     "consume": "read records from a topic",
-    "groups": "list and describe consumer groups, and set their offsets",
-    "configs": "describe and alter settings of topics and brokers",
-    "storage": "format a data directory, and look into its files",
-    "stream": "run streaming apps on Spark, and look at them",
-    "demo": "a pipeline from nothing: broker, clicks, Spark, windows on the terminal",
+    "groups": "list, describe and delete consumer groups, reset their offsets",
+    "configs": "describe and alter configurations of topics and brokers",
+    "storage": "format, verify and dump data directories",
+    "stream": "run and inspect streaming apps on Spark",
+    "demo": "run a whole pipeline: broker, clicks, Spark, live counts",
 }
 
 INTERRUPTED: Final = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and give the exit code."""
+    """Run the command line and return the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     is_debug = "--debug" in given
     given = [argument for argument in given if argument != "--debug"]
     try:
         return _run(given, is_debug)
     except SystemExit as stop:
-        # argparse has said what there is to say.
+        # argparse has already printed the message.
         return stop.code if isinstance(stop.code, int) else 1
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has gone; there is nobody left to tell.
+        # The reader of our output has closed the pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:
@@ -67,14 +68,14 @@ def _run(given: list[str], is_debug: bool) -> int:
         import difflib
 
         close = difflib.get_close_matches(name, COMMANDS, 1)
-        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(COMMANDS)}"
+        hint = f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(COMMANDS)}"
         raise UsageError(f"{name!r} is not a command: {hint}")
     command = import_module(f"moldau.cli.{name}")
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog=f"moldau {name}",
         description=command.__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="Give --debug as well for a traceback when something fails.",
+        epilog="Add --debug to see a traceback when the command fails.",
         allow_abbrev=False,
     )
     command.add_arguments(parser)
@@ -84,35 +85,35 @@ def _run(given: list[str], is_debug: bool) -> int:
 
 
 def _overview() -> argparse.ArgumentParser:
-    """What ``moldau --help`` shows, without importing the commands."""
+    """The output of ``moldau --help``; it imports none of the commands."""
     width = max(map(len, COMMANDS))
     lines = "\n".join(f"  {name:<{width}}  {meaning}" for name, meaning in COMMANDS.items())
     return argparse.ArgumentParser(
         prog="moldau",
         usage="moldau COMMAND ...",
-        description="Apache Kafka's system, rebuilt in Python.",
+        description="Apache Kafka, rebuilt in Python.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=f"commands:\n{lines}\n\n'moldau COMMAND --help' says more about each.",
+        epilog=f"commands:\n{lines}\n\nRun 'moldau COMMAND --help' for its options.",
     )
 
 
 def _explain(error: Exception) -> str:
-    """One line for people: what failed, and what may help."""
+    """One line for the user: what failed, and what may help."""
     from moldau.client.connection import ConnectionFailed
     from moldau.client.security_error import SecurityError
     from moldau.errors import ApiError
 
     if isinstance(error, ConnectionFailed):
         return (
-            f"{error}. Is a broker running there? 'moldau start' starts one, "
-            "--bootstrap-server names another."
+            f"{error}. Is a broker running there? 'moldau start' starts one; "
+            "--bootstrap-server selects another."
         )
     if isinstance(error, ApiError) and not isinstance(error, SecurityError):
         return f"{error} ({error.code.name})"
-    # An exception that Moldau itself defines was raised for the user to read.
+    # The message of an exception that Moldau defines is written for the user.
     if type(error).__module__.startswith("moldau.") or isinstance(error, ValueError):
         return str(error)
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror or error}"
-    return f"{type(error).__name__}: {error} (a bug; --debug shows where)"
+    return f"{type(error).__name__}: {error} (this is a bug; --debug shows the traceback)"

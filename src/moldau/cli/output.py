@@ -1,4 +1,4 @@
-"""Tables and JSON on standard output, and the options that commands share."""
+"""Tables and JSON on standard output, and options shared by the commands."""
 
 import argparse
 import json
@@ -18,7 +18,7 @@ def add_bootstrap(parser: argparse.ArgumentParser) -> None:
         "--bootstrap-server",
         metavar="HOST:PORT",
         default=DEFAULT_BOOTSTRAP,
-        help=f"brokers to ask first, separated by commas (default: {DEFAULT_BOOTSTRAP})",
+        help=f"brokers to connect to, comma-separated (default: {DEFAULT_BOOTSTRAP})",
     )
     add_command_config(parser)
     parser.add_argument(
@@ -26,7 +26,7 @@ def add_bootstrap(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         type=float,
         default=30.0,
-        help="how long to wait for an answer (default: 30)",
+        help="how long to wait for a response (default: 30)",
     )
 
 
@@ -36,12 +36,12 @@ def add_command_config(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         type=_properties_file,
         default={},
-        help="Kafka's properties of a client: security.protocol, ssl.* and sasl.*",
+        help="client properties file; security.protocol, ssl.* and sasl.* are used",
     )
 
 
 def security_of(options: argparse.Namespace) -> Security:
-    """What ``--command-config`` says. Raises ValueError."""
+    """The security settings in ``--command-config``. Raises ValueError."""
     return parse_security(options.command_config)
 
 
@@ -51,24 +51,27 @@ def _properties_file(path: str) -> dict[str, str]:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise argparse.ArgumentTypeError(f"{path}: {reason}") from None
-    # Such files often hold more, for Kafka's own tools.
+    # Such files often contain other settings, for Kafka's own tools.
     return {name: value for name, value in settings.items() if is_security_setting(name)}
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--format", choices=("table", "json"), default="table", help="how to print the result"
+        "--format",
+        choices=("table", "json"),
+        default="table",
+        help="output format (default: table)",
     )
 
 
 def print_json(value: Any) -> None:
-    """One document, indented for people and whole for programs."""
+    """Print one JSON document, indented."""
     json.dump(value, sys.stdout, indent=2, ensure_ascii=False)
     sys.stdout.write("\n")
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]], indent: str = "") -> None:
-    """Columns as wide as they need; numbers to the right."""
+    """Print columns as wide as their contents; numbers are right-aligned."""
     texts = [[_cell(cell) for cell in row] for row in rows]
     widths = [
         max([len(title), *(len(row[column]) for row in texts)])

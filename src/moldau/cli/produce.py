@@ -38,62 +38,88 @@ _ACKS = {"all": -1, "-1": -1, "1": 1, "0": 0}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", metavar="TOPIC")
+    parser.add_argument("name", nargs="?", metavar="TOPIC", help="the topic to write to")
     parser.add_argument("--topic", metavar="TOPIC", help=argparse.SUPPRESS)
-    parser.add_argument("--file", metavar="PATH", help="read this instead of standard input")
+    parser.add_argument("--file", metavar="PATH", help="read a file instead of standard input")
     parser.add_argument(
         "--format",
         choices=("text", "json", "hex"),
         default="text",
-        help="what a line is (default: text, the value as it is)",
+        help="the format of a line (default: text)",
     )
-    parser.add_argument(
-        "--key-format", metavar="FORMAT", help=f"how to encode the key: {FORMATS_HELP}"
+    parser.add_argument("--key-format", metavar="FORMAT", help=f"encode the key as {FORMATS_HELP}")
+    parser.add_argument("--value-format", metavar="FORMAT", help="encode the value likewise")
+    lines = parser.add_argument_group("lines of text or hex (default: the line is the value)")
+    lines.add_argument("--key-separator", metavar="TEXT", help="a key and this come first")
+    lines.add_argument(
+        "--parse-headers", action="store_true", help="name:value,... and a tab come first"
     )
-    parser.add_argument("--value-format", metavar="FORMAT", help="likewise for the value")
-    lines = parser.add_argument_group("lines of text or hex")
-    lines.add_argument("--key-separator", metavar="TEXT", help="a line is key, this, value")
-    lines.add_argument("--parse-headers", action="store_true", help="h:v,h:v and a tab come first")
-    lines.add_argument("--null-marker", metavar="TEXT", help="a key or value that is this is null")
+    lines.add_argument("--null-marker", metavar="TEXT", help="a key or value that means null")
     lines.add_argument(
         "--property",
         "--reader-property",
         metavar="K=V",
         action="append",
         default=[],
-        help="as in Kafka's console producer: parse.key, key.separator, parse.headers, ...",
+        help="a property of Kafka's console producer: parse.key, key.separator, ...",
     )
-    same = parser.add_argument_group("the same for every record")
-    same.add_argument("--key", metavar="TEXT")
-    same.add_argument("--header", metavar="NAME=VALUE", action="append", default=[])
-    same.add_argument("--partition", type=int, metavar="N")
-    same.add_argument("--timestamp", metavar="TIME", help="ISO 8601, milliseconds, or an age (2h)")
+    same = parser.add_argument_group("every record gets")
+    same.add_argument("--key", metavar="TEXT", help="this key, unless the line has one")
+    same.add_argument(
+        "--header",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="this header; may be repeated",
+    )
+    same.add_argument("--partition", type=int, metavar="N", help="this partition")
+    same.add_argument(
+        "--timestamp",
+        metavar="TIME",
+        help="this timestamp: ISO 8601, milliseconds since 1970, or an age (2h)",
+    )
+    _add_sending(parser)
+    add_bootstrap(parser)
+
+
+def _add_sending(parser: argparse.ArgumentParser) -> None:
     sending = parser.add_argument_group("sending")
     sending.add_argument(
         "--acks",
         "--request-required-acks",
         choices=_ACKS,
         default="all",
-        help="who must have a record before it counts as sent (default: all)",
+        help="the replicas that must have a record before it is acknowledged (default: all)",
     )
-    sending.add_argument("--compression-codec", choices=CODECS, default="none")
+    sending.add_argument(
+        "--compression-codec", choices=CODECS, default="none", help="default: none"
+    )
     sending.add_argument(
         "--batch-size",
         type=int,
         metavar="BYTES",
-        help=f"default: {_BATCH_BYTES}, or {_FILE_BATCH_BYTES} when a file is loaded",
+        help=f"the batch size (default: {_BATCH_BYTES}, or {_FILE_BATCH_BYTES} from a file)",
     )
-    sending.add_argument("--linger-ms", type=int, default=5, metavar="MS")
     sending.add_argument(
-        "--delivery-timeout", type=float, default=120.0, metavar="SECONDS", help="default: 120"
+        "--linger-ms",
+        type=int,
+        default=5,
+        metavar="MS",
+        help="how long a batch waits for more records (default: 5)",
     )
-    add_bootstrap(parser)
+    sending.add_argument(
+        "--delivery-timeout",
+        type=float,
+        default=120.0,
+        metavar="SECONDS",
+        help="how long to try to deliver a record (default: 120)",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     topic = options.name or options.topic
     if not topic:
-        raise UsageError("produce: name a topic")
+        raise UsageError("produce: a topic name is required")
     parse = _parser(options)
     source: BinaryIO
     if options.file and options.file != "-":
@@ -147,7 +173,7 @@ def _produce(
 
 
 class _Counts:
-    """How many records went where."""
+    """How many records were read, delivered and refused."""
 
     def __init__(self) -> None:
         self.lines = 0
@@ -189,10 +215,10 @@ def _send(producer: Producer, topic: str, record: InputRecord, counts: _Counts) 
 
 
 def read_lines(source: BinaryIO, on_pause: Callable[[], None], pause_s: float) -> Iterator[bytes]:
-    """The lines of ``source``, without their ends.
+    """The lines of ``source``, without their line ends.
 
-    ``on_pause`` is called when nothing has come for ``pause_s`` and before waiting longer,
-    so that what was read is not held back by what has not been written yet.
+    ``on_pause`` is called when no input has arrived for ``pause_s``, before waiting for more, so
+    that lines already read are not held back.
     """
     descriptor = source.fileno()
     poll = select.poll()
@@ -216,7 +242,7 @@ def read_lines(source: BinaryIO, on_pause: Callable[[], None], pause_s: float) -
 
 
 def _parser(options: argparse.Namespace) -> Callable[[bytes], InputRecord]:
-    """From a line to a record, with what the options say about all of them."""
+    """A function from a line to a record, with what the options set for every record."""
     now_ms = time.time_ns() // 1_000_000
     timestamp = None if options.timestamp is None else parse_time(options.timestamp, now_ms)
     form = _line_format(options)
@@ -227,7 +253,7 @@ def _parser(options: argparse.Namespace) -> Callable[[bytes], InputRecord]:
     for text in options.header:
         name, equals, value = text.partition("=")
         if not equals:
-            raise UsageError(f"--header {text}: write name=value")
+            raise UsageError(f"--header {text}: expected name=value")
         headers.append((name, value.encode()))
     extra = tuple(headers)
     parse_line = line_parser(form)
@@ -249,12 +275,12 @@ def _parser(options: argparse.Namespace) -> Callable[[bytes], InputRecord]:
 
 
 def _line_format(options: argparse.Namespace) -> LineFormat:
-    """The options for lines, and the same said in Kafka's way."""
+    """How lines are read, from this command's options and from Kafka's ``--property``."""
     given = {}
     for text in options.property:
         name, equals, value = text.partition("=")
         if not equals:
-            raise UsageError(f"--property {text}: write key=value")
+            raise UsageError(f"--property {text}: expected key=value")
         given[name] = value
     has_key = options.key_separator is not None or given.get("parse.key", "false") == "true"
     separator = options.key_separator or given.get("key.separator", "\t")
@@ -276,5 +302,5 @@ def _field_format(option: str, text: str | None) -> FieldFormat | None:
 
 
 def _unescape(text: str) -> str:
-    r"""``\t`` and ``\n`` as they come from a shell."""
+    r"""Replace ``\t`` and ``\n``, which a shell passes on as two characters."""
     return text.replace("\\t", "\t").replace("\\n", "\n")

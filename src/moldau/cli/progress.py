@@ -1,4 +1,4 @@
-"""One line on a terminal that says how far a long job is."""
+"""A progress line on the terminal for a long job."""
 
 import sys
 import time
@@ -8,7 +8,7 @@ _INTERVAL_S = 0.2
 
 
 class Progress:
-    """Rewrites its line a few times a second; silent where there is no terminal."""
+    """Rewrites its line a few times a second; prints nothing if there is no terminal."""
 
     def __init__(self, total_bytes: int | None, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
@@ -26,7 +26,7 @@ class Progress:
             self._stream.flush()
 
     def finish(self) -> None:
-        """Leave the line clear for what comes next."""
+        """Clear the line for the output that follows."""
         if self._is_shown:
             self._stream.write("\r\x1b[K")
             self._stream.flush()

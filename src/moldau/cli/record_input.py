@@ -97,14 +97,14 @@ def parse_json_line(
     try:
         given = json.loads(line)
     except ValueError as error:
-        raise CommandError(f"this is not JSON: {error}") from None
+        raise CommandError(f"not valid JSON: {error}") from None
     if not isinstance(given, dict):
-        raise CommandError('a record must be an object, such as {"key": "k", "value": "v"}')
+        raise CommandError('a record must be a JSON object, such as {"key": "k", "value": "v"}')
     unknown = sorted(given.keys() - _FIELDS - _IGNORED)
     if unknown:
         raise CommandError(
-            f"{unknown[0]!r} is not a field of a record; there are {', '.join(sorted(_FIELDS))}. "
-            "To send lines as they are, leave --format at text"
+            f"unknown field {unknown[0]!r}; a record has {', '.join(sorted(_FIELDS))}. "
+            "To send lines unchanged, use --format text"
         )
     return InputRecord(
         _json_bytes(given, "key", key_format or TEXT),
@@ -149,7 +149,7 @@ def _json_bytes(given: dict[str, Any], name: str, form: FieldFormat) -> bytes | 
 
 
 def _json_headers(given: Any) -> Headers:
-    """An object, or a list of pairs where names repeat or order matters."""
+    """From an object, or from a list of pairs if names repeat or their order matters."""
     if given is None:
         return ()
     pairs = list(given.items()) if isinstance(given, dict) else given
@@ -179,4 +179,4 @@ def _json_timestamp(value: Any, now_ms: int) -> int | None:
         return value
     if isinstance(value, str):
         return parse_time(value, now_ms)
-    raise CommandError(f"timestamp is {value!r}: it must be milliseconds or an ISO 8601 time")
+    raise CommandError(f"timestamp is {value!r}: it must be milliseconds since 1970 or ISO 8601")

@@ -11,7 +11,7 @@ from moldau.client.consumer import ConsumerRecord
 
 
 class PrintFormat(NamedTuple):
-    """What of a record is printed, and with what in between."""
+    """Which parts of a record are printed, and the separators between them."""
 
     is_hex: bool = False
     prints_timestamp: bool = False

@@ -1,7 +1,7 @@
-"""``moldau storage verify``: is everything in a data directory as it was written?
+"""``moldau storage verify``: check data directories for damage.
 
-The checks are in ``storage/verification``; here is what to check, who may not be using it,
-and how the findings are shown. Nothing is written.
+The checks are in ``storage/verification``. This module chooses the directories, locks them against
+brokers, and prints the findings. Nothing is written.
 """
 
 import argparse
@@ -28,19 +28,19 @@ from moldau.storage.verification.log_dir_check import LogDirsCheck, Target
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Check every batch, checksum and index of data directories while no broker uses them. "
-        "Reads only. Exit code 1 and the exact place if anything is damaged."
+        "Check every batch, checksum and index in data directories that no broker is using. "
+        "Changes nothing. If anything is damaged, prints where and exits with code 1."
     )
     parser.add_argument(
-        "paths", nargs="*", metavar="DIR", help="a data directory, or one partition's directory"
+        "paths", nargs="*", metavar="DIR", help="a data directory, or the directory of a partition"
     )
     parser.add_argument(
-        "-c", "--config", metavar="FILE", help="the log.dirs of a server.properties"
+        "-c", "--config", metavar="FILE", help="a server.properties: check its log.dirs"
     )
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="leave the records inside of batches closed; their checksums are still compared",
+        help="check the checksums of batches, but not the records inside",
     )
     parser.add_argument(
         "--format", choices=("text", "json"), default="text", help="json: one object per line"
@@ -51,7 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     paths = [*options.paths, *(_configured(options.config) if options.config else ())]
     if not paths:
-        raise UsageError("storage verify: name a data directory, or a server.properties with -c")
+        raise UsageError(
+            "storage verify: a data directory, or a server.properties with -c, is required"
+        )
     disk = ReadOnlyDisk()
     targets = find_targets(disk, paths)
     is_json = options.format == "json"
@@ -82,7 +84,7 @@ def find_targets(disk: Disk, paths: Sequence[str]) -> list[Target]:
     for given in paths:
         path = os.path.abspath(given)
         if not disk.is_dir(path):
-            hint = "'moldau storage dump' shows single files" if disk.exists(path) else "no such"
+            hint = "'moldau storage dump' shows files" if disk.exists(path) else "it does not exist"
             raise CommandError(f"{given}: not a directory ({hint})")
         is_formatted = disk.exists(os.path.join(path, META_PROPERTIES))
         log_dir, name = os.path.split(path)
@@ -94,8 +96,8 @@ def find_targets(disk: Disk, paths: Sequence[str]) -> list[Target]:
                 names.add(name)
         else:
             raise CommandError(
-                f"{given}: neither a data directory nor a partition's: there is no "
-                f"{META_PROPERTIES} and no directory such as orders-0 in it"
+                f"{given}: neither a data directory nor a partition's directory: it contains no "
+                f"{META_PROPERTIES} and no directory such as orders-0"
             )
     return [
         Target(log_dir, None if names is None else frozenset(names))
@@ -105,7 +107,7 @@ def find_targets(disk: Disk, paths: Sequence[str]) -> list[Target]:
 
 @contextmanager
 def _locked(targets: Sequence[Target]) -> Iterator[None]:
-    """Keeps brokers out. Raises DirectoryInUse if one is in already."""
+    """Keep brokers out of the directories. Raises DirectoryInUse if one is running there."""
     locks: list[SharedDirectoryLock] = []
     try:
         for target in targets:

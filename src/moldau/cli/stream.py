@@ -1,18 +1,20 @@
-"""Run streaming apps on Spark, and look at them.
+"""Run and inspect streaming apps on Spark.
 
 moldau stream run app.py
-moldau stream run app.py --master spark://head:7077 --conf spark.executor.memory=4g
+moldau stream run app.py --master spark://head:7077 --conf spark.task.cpus=2
 moldau stream describe app.py --dot | dot -Tsvg > app.svg
 moldau stream status app.py
 moldau stream reset app.py --execute
 
-APP is a file of Python that makes a moldau.streams.App; file.py:name picks one of several.
+APP is a Python file that defines a moldau.streams.App; app.py:name selects one
+of several.
 """
 
 import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from moldau.cli.command_parser import add_verb
 from moldau.cli.output import add_command_config, add_format, plural, print_json, print_table
 from moldau.cli.stream_app import load_app, send_functions_by_value
 from moldau.cli.times import format_time
@@ -25,46 +27,57 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     run = _verb(verbs, "run", "run an app until Ctrl-C or SIGTERM", _run)
-    run.add_argument("--master", metavar="URL", help="where Spark runs (default: local[*])")
+    run.add_argument("--master", metavar="URL", help="Spark master (default: local[*])")
     run.add_argument(
         "--conf",
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="a setting of Spark; may be repeated",
+        help="a Spark setting; may be repeated",
     )
-    run.add_argument("--trigger", metavar="INTERVAL", help="a batch each '5 seconds', not at once")
-    run.add_argument("--once", action="store_true", help="end when all that is there is done")
+    run.add_argument(
+        "--trigger",
+        metavar="INTERVAL",
+        help="start a batch every '5 seconds', say (default: when the last one ends)",
+    )
+    run.add_argument(
+        "--once", action="store_true", help="process the records available now, then stop"
+    )
     run.add_argument(
         "--report",
         choices=("auto", "table", "lines", "json", "none"),
         default="auto",
-        help="how to show progress (default: a table on a terminal, else lines)",
+        help="how to show progress (default: a table on a terminal, otherwise lines)",
     )
     run.add_argument(
-        "--interval", metavar="SECONDS", type=float, help="how often (default: 1 for a table, 10)"
+        "--interval",
+        metavar="SECONDS",
+        type=float,
+        help="how often to show it (default: 1 for a table, otherwise 10)",
     )
 
-    describe = _verb(verbs, "describe", "show the topology; nothing is started", _describe)
-    describe.add_argument("--dot", action="store_true", help="as a graph for Graphviz")
+    describe = _verb(verbs, "describe", "show the topology without starting anything", _describe)
+    describe.add_argument("--dot", action="store_true", help="print a graph for Graphviz")
 
-    status = _verb(verbs, "status", "show how far the queries are", _status)
+    status = _verb(verbs, "status", "show the progress of the queries", _status)
     add_format(status)
 
-    reset = _verb(verbs, "reset", "forget progress and state, to begin anew", _reset)
+    reset = _verb(verbs, "reset", "delete progress and state, so that the app starts over", _reset)
     how = reset.add_mutually_exclusive_group()
-    how.add_argument("--execute", action="store_true", help="do it")
-    how.add_argument("--dry-run", action="store_true", help="only show it (this is the default)")
+    how.add_argument("--execute", action="store_true", help="apply the reset")
+    how.add_argument("--dry-run", action="store_true", help="only show it (default)")
 
 
 def _verb(verbs: Any, name: str, meaning: str, action: Any) -> Any:
-    parser = verbs.add_parser(name, help=meaning, description=meaning, allow_abbrev=False)
+    parser = add_verb(verbs, name, meaning)
     parser.add_argument("app", metavar="APP", help="app.py, or app.py:name")
     parser.add_argument(
-        "--bootstrap-server", metavar="HOST:PORT", help="brokers, instead of those of the app"
+        "--bootstrap-server", metavar="HOST:PORT", help="brokers to use instead of the app's"
     )
     add_command_config(parser)
-    parser.add_argument("--checkpoint-dir", metavar="DIR", help="instead of that of the app")
+    parser.add_argument(
+        "--checkpoint-dir", metavar="DIR", help="checkpoints to use instead of the app's"
+    )
     parser.set_defaults(action=action)
     return parser
 
@@ -84,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
 def _run(app: "App", options: argparse.Namespace) -> None:
     from moldau.spark.session import require_spark
 
-    # Said before anything is made or started.
+    # Checked before any topic is created.
     require_spark()
     send_functions_by_value()
     app.run(
@@ -133,15 +146,15 @@ def _time(moment_ms: int | None) -> str | None:
 def _reset(app: "App", options: argparse.Namespace) -> None:
     plan = app.plan_reset()
     if plan.is_empty:
-        print(f"{app.name} has no checkpoints and no internal topics: it begins anew as it is.")
+        print(f"{app.name} has no checkpoints and no internal topics: there is nothing to reset.")
         return
     for line in plan.lines():
         print(line)
     if not options.execute:
-        print("Nothing was changed: give --execute as well to do it.", file=sys.stderr)
+        print("Nothing was changed; add --execute to apply.", file=sys.stderr)
         return
     app.reset()
     count = plural(len(plan.topics), "internal topic")
     print(
-        f"Done: {app.name} begins anew ({count} deleted; what it wrote to others is still there)."
+        f"Reset {app.name}: the next run starts over. {count} deleted; output topics are unchanged."
     )

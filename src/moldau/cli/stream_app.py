@@ -1,4 +1,4 @@
-"""Finding the app in a file of Python, as ``moldau stream`` is told it: ``app.py[:name]``."""
+"""Finds the app in a Python file that ``moldau stream`` is given as ``app.py[:name]``."""
 
 import importlib.util
 import os
@@ -20,10 +20,10 @@ _PREFIX: Final = "moldau_app_"
 
 
 def load_app(target: str, *, debug: bool = False) -> "App":
-    """The app that ``target`` names: the only one in the file, that called ``app``, or by name.
+    """The app that ``target`` names: the only one in the file, or ``app``, or the one given.
 
     Raises:
-        CommandError: the file cannot be run, or has no such app.
+        CommandError: the file fails to run, or defines no such app.
     """
     path, name = _split(target)
     module = _load_module(path, debug=debug)
@@ -31,7 +31,7 @@ def load_app(target: str, *, debug: bool = False) -> "App":
 
 
 def send_functions_by_value() -> None:
-    """Let Spark's workers have the functions of the app's file, which they could not import."""
+    """Send functions of the app's file to Spark's workers, which cannot import that file."""
     from pyspark import cloudpickle
 
     for name, module in list(sys.modules.items()):
@@ -40,7 +40,7 @@ def send_functions_by_value() -> None:
 
 
 def _split(target: str) -> tuple[Path, str | None]:
-    """``app.py:name``; a path may hold colons of its own."""
+    """Split ``app.py:name``; the path itself may contain colons."""
     whole = Path(target)
     if whole.is_file():
         return whole, None
@@ -48,28 +48,28 @@ def _split(target: str) -> tuple[Path, str | None]:
     if colon and name.isidentifier() and Path(file).is_file():
         return Path(file), name
     if whole.is_dir():
-        raise UsageError(f"{target} is a directory: name the file with the app in it")
+        raise UsageError(f"{target} is a directory: name the file that defines the app")
     raise CommandError(f"{target}: no such file")
 
 
 def _load_module(path: Path, *, debug: bool) -> ModuleType:
-    """Run the file as a module of its own name, beside the modules that lie beside it."""
+    """Import the file as a module; it can import the modules in its directory."""
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)
     _add_python_path(os.environ, folder)
-    # Not the plain name: a file called like a library must not take its place.
+    # With a prefix: a file with the name of a library must not replace it.
     name = f"{_PREFIX}{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if not isinstance(spec, ModuleSpec) or spec.loader is None:
-        raise UsageError(f"{path} is not a file of Python: its name must end in .py")
+        raise UsageError(f"{path} is not a Python file: its name must end in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
     except Exception as error:
         del sys.modules[name]
-        # What Moldau raises says all there is to say.
+        # Messages of PipelineError are complete.
         if debug or isinstance(error, PipelineError):
             raise
         raise CommandError(_explain(path, error)) from None
@@ -77,14 +77,14 @@ def _load_module(path: Path, *, debug: bool) -> ModuleType:
 
 
 def _add_python_path(environment: MutableMapping[str, str], folder: str) -> None:
-    """Let Spark's workers find what the app imports from beside it."""
+    """Let Spark's workers import the modules in the app's directory."""
     known = environment.get("PYTHONPATH", "")
     if folder not in known.split(os.pathsep):
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [folder, known]))
 
 
 def _explain(path: Path, error: Exception) -> str:
-    """Where in the file it went wrong, and why, in one line."""
+    """The line of the file that failed, and why."""
     if isinstance(error, ModuleNotFoundError) and error.name in ("pyspark", "pyarrow"):
         return f"{path}: {error.name} is not installed: {_REMEDY}"
     line = error.lineno if isinstance(error, SyntaxError) else None
@@ -95,7 +95,7 @@ def _explain(path: Path, error: Exception) -> str:
         trace = trace.tb_next
     where = f"{path}, line {line}" if line is not None else str(path)
     what = error.msg if isinstance(error, SyntaxError) else str(error)
-    return f"{where}: {type(error).__name__}: {what} (--debug shows the trace)"
+    return f"{where}: {type(error).__name__}: {what} (--debug shows the traceback)"
 
 
 def _find_app(module: ModuleType, path: Path, name: str | None) -> "App":
@@ -104,16 +104,16 @@ def _find_app(module: ModuleType, path: Path, name: str | None) -> "App":
     apps = {key: each for key, each in vars(module).items() if isinstance(each, App)}
     if name is not None:
         if name not in apps:
-            raise CommandError(f"{path} has no App called {name}: {_there_are(apps)}")
+            raise CommandError(f"{path} defines no App called {name}; {_there_are(apps)}")
         return apps[name]
     if len({id(each) for each in apps.values()}) == 1:
         return next(iter(apps.values()))
     if "app" in apps:
         return apps["app"]
     if not apps:
-        raise CommandError(f"{path} has no App: write app = App('a-name') at its top level")
-    raise CommandError(f"{path} has several apps: name one, as in {path}:{next(iter(apps))}")
+        raise CommandError(f"{path} defines no App: add app = App('name') at the top level")
+    raise CommandError(f"{path} defines several apps: select one, as in {path}:{next(iter(apps))}")
 
 
 def _there_are(apps: "dict[str, App]") -> str:
-    return f"there is {', '.join(apps)}" if apps else "there is none"
+    return f"it defines {', '.join(apps)}" if apps else "it defines none"

@@ -1,4 +1,4 @@
-"""Times as people write them on a command line."""
+"""Points in time on the command line."""
 
 import re
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ _UNITS_MS: Final = {
 
 
 def parse_time(text: str, now_ms: int) -> int:
-    """Milliseconds since 1970, an ISO 8601 date or time (UTC if it names no zone), or an age.
+    """Parse milliseconds since 1970, ISO 8601 (UTC if no zone is given), or an age.
 
     ``2h`` is two hours ago. Raises UsageError.
     """
@@ -31,7 +31,7 @@ def parse_time(text: str, now_ms: int) -> int:
         moment = datetime.fromisoformat(text)
     except ValueError:
         message = (
-            f"{text!r} is not a time: write 2026-01-31T12:00:00, milliseconds since 1970, "
+            f"{text!r} is not a time: expected 2026-01-31T12:00:00, milliseconds since 1970, "
             "or an age such as 90s, 15m, 2h, 7d"
         )
         raise UsageError(message) from None
@@ -41,7 +41,7 @@ def parse_time(text: str, now_ms: int) -> int:
 
 
 def format_time(timestamp_ms: int) -> str:
-    """UTC, to the millisecond; nothing for a record without a time."""
+    """UTC, to the millisecond; empty for a record without a timestamp."""
     if timestamp_ms < 0:
         return ""
     try:

@@ -12,6 +12,7 @@ import argparse
 from typing import Any
 
 from moldau.cli import delete_records
+from moldau.cli.command_parser import add_verb
 from moldau.cli.errors import UsageError
 from moldau.cli.output import (
     add_bootstrap,
@@ -31,47 +32,69 @@ from moldau.ids import TopicPartition, uuid_to_str
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    create = _verb(verbs, "create", "make a topic", _create)
-    create.add_argument("--partitions", type=int, default=-1, help="default: the broker's")
-    create.add_argument("--replication-factor", type=int, default=-1, help="default: the broker's")
+    create = _verb(verbs, "create", "create topics", _create)
+    create.add_argument(
+        "--partitions", metavar="N", type=int, default=-1, help="default: num.partitions"
+    )
+    create.add_argument(
+        "--replication-factor",
+        metavar="N",
+        type=int,
+        default=-1,
+        help="default: default.replication.factor",
+    )
     create.add_argument(
         "--replica-assignment",
         metavar="0:1,1:2",
-        help="brokers of every partition, instead of the two numbers",
+        help="the brokers of each partition, instead of the two numbers above",
     )
     create.add_argument(
-        "--config", metavar="KEY=VALUE", action="append", default=[], help="a setting of the topic"
+        "--config",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="a topic configuration; may be repeated",
     )
-    create.add_argument("--if-not-exists", action="store_true", help="no error if it is there")
-    create.add_argument("--validate-only", action="store_true", help="check, but do not do it")
+    create.add_argument("--if-not-exists", action="store_true", help="succeed if the topic exists")
+    create.add_argument("--validate-only", action="store_true", help="validate without applying")
 
-    listing = _verb(verbs, "list", "name the topics", _list, takes_topics=False)
-    listing.add_argument("--exclude-internal", action="store_true", help="not those of the broker")
-    listing.add_argument("--details", action="store_true", help="a table, not only the names")
+    listing = _verb(verbs, "list", "list the topics", _list, takes_topics=False)
+    listing.add_argument(
+        "--exclude-internal", action="store_true", help="leave out internal topics"
+    )
+    listing.add_argument("--details", action="store_true", help="show a table, not only names")
     add_format(listing)
 
-    describe = _verb(verbs, "describe", "show partitions, replicas and settings", _describe)
+    describe = _verb(
+        verbs, "describe", "show partitions, replicas and configurations of topics", _describe
+    )
     add_format(describe)
 
-    alter = _verb(verbs, "alter", "give a topic more partitions", _alter)
-    alter.add_argument("--partitions", type=int, required=True, help="how many it shall have")
-    alter.add_argument("--replica-assignment", metavar="0:1,1:2", help="of the new partitions")
-    alter.add_argument("--if-exists", action="store_true", help="no error if there is none")
-    alter.add_argument("--validate-only", action="store_true", help="check, but do not do it")
+    alter = _verb(verbs, "alter", "add partitions to topics", _alter)
+    alter.add_argument("--partitions", metavar="N", type=int, required=True, help="the new total")
+    alter.add_argument(
+        "--replica-assignment", metavar="0:1,1:2", help="the brokers of each new partition"
+    )
+    alter.add_argument(
+        "--if-exists", action="store_true", help="succeed if the topic does not exist"
+    )
+    alter.add_argument("--validate-only", action="store_true", help="validate without applying")
 
-    delete = _verb(verbs, "delete", "delete topics and all that is in them", _delete)
-    delete.add_argument("--if-exists", action="store_true", help="no error if there is none")
+    delete = _verb(verbs, "delete", "delete topics and their records", _delete)
+    delete.add_argument(
+        "--if-exists", action="store_true", help="succeed if the topic does not exist"
+    )
 
     records = _verb(
-        verbs, "delete-records", "delete the records before an offset", delete_records.run
+        verbs, "delete-records", "delete the records of topics before an offset", delete_records.run
     )
     delete_records.add_arguments(records)
 
 
 def _verb(verbs: Any, name: str, meaning: str, action: Any, *, takes_topics: bool = True) -> Any:
-    parser = verbs.add_parser(name, help=meaning, description=meaning, allow_abbrev=False)
+    parser = add_verb(verbs, name, meaning)
     if takes_topics:
-        parser.add_argument("topics", nargs="*", metavar="TOPIC")
+        parser.add_argument("topics", nargs="*", metavar="TOPIC", help="names of topics")
         parser.add_argument("--topic", metavar="TOPIC", action="append", help=argparse.SUPPRESS)
     add_bootstrap(parser)
     parser.set_defaults(action=action)
@@ -88,10 +111,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _topics(options: argparse.Namespace) -> list[str]:
-    """The topics named, as arguments or as Kafka's tools have it."""
+    """The topics given as arguments, or with ``--topic`` as in Kafka's tools."""
     names = [*options.topics, *(options.topic or [])]
     if not names:
-        raise UsageError(f"topics {options.verb}: name a topic")
+        raise UsageError(f"topics {options.verb}: a topic name is required")
     return list(dict.fromkeys(names))
 
 
@@ -110,7 +133,7 @@ def _create(admin: Admin, options: argparse.Namespace) -> None:
             )
         except ApiError as error:
             if options.if_not_exists and error.code is ErrorCode.TOPIC_ALREADY_EXISTS:
-                print(f"Topic {name} exists already.")
+                print(f"Topic {name} already exists.")
                 continue
             raise
         what = (
@@ -149,7 +172,7 @@ def _describe(admin: Admin, options: argparse.Namespace) -> None:
 
 
 def _details(admin: Admin, topic: TopicMetadata) -> dict[str, Any]:
-    """All about one topic: its own settings, and for each partition where it is and how far."""
+    """One topic: its own configurations, and the replicas and offsets of each partition."""
     entries = admin.describe_configs(ResourceType.TOPIC, topic.name)
     configs = {
         entry.name: entry.value for entry in entries if entry.source is ConfigSource.TOPIC_CONFIG
@@ -207,10 +230,10 @@ def _alter(admin: Admin, options: argparse.Namespace) -> None:
             )
         except ApiError as error:
             if options.if_exists and error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-                print(f"There is no topic {name}.")
+                print(f"Topic {name} does not exist.")
                 continue
             raise
-        verb = "could have" if options.validate_only else "has"
+        verb = "would have" if options.validate_only else "now has"
         print(f"Topic {name} {verb} {plural(options.partitions, 'partition')}.")
 
 
@@ -223,7 +246,7 @@ def _delete(admin: Admin, options: argparse.Namespace) -> None:
                 raise
             if not options.if_exists:
                 raise ApiError(error.code, f"topic {name} does not exist") from None
-            print(f"There is no topic {name}.")
+            print(f"Topic {name} does not exist.")
             continue
         print(f"Deleted topic {name}.")
 
@@ -243,19 +266,19 @@ def _replication(topic: TopicMetadata) -> int:
 
 
 def _assignments(text: str | None) -> list[list[int]]:
-    """``0:1,1:2``: partitions by commas, brokers by colons."""
+    """Parse ``0:1,1:2``: commas separate partitions, colons separate brokers."""
     if not text:
         return []
     try:
         return [[int(broker) for broker in item.split(":")] for item in text.split(",")]
     except ValueError:
-        message = f"--replica-assignment {text}: write broker:broker,broker:broker"
+        message = f"--replica-assignment {text}: expected broker:broker,broker:broker"
         raise UsageError(message) from None
 
 
 def key_value(option: str, text: str) -> tuple[str, str]:
-    """``key=value``, or a usage error that names the option."""
+    """Parse ``key=value``. Raises UsageError, which names the option."""
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
-        raise UsageError(f"{option} {text}: write key=value")
+        raise UsageError(f"{option} {text}: expected key=value")
     return key.strip(), value.strip()
