@@ -120,7 +120,7 @@ def test_unknown_tags_are_skipped_and_cost_no_memory() -> None:
 
 def test_a_tag_that_is_not_of_its_size_is_malformed() -> None:
     encoded = FetchRequest().encode(17)
-    with pytest.raises(MalformedMessage, match="tag 0 is not of the size"):
+    with pytest.raises(MalformedMessage, match="tag 0 does not have the size"):
         # The cluster id "ab" is three bytes; the tag claims four.
         FetchRequest.decode(encoded[:-1] + bytes((1, 0, 4, 3)) + b"ab\0", 0, 17)
 

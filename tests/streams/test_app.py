@@ -60,7 +60,7 @@ def test_security_settings_hold_for_all_that_an_app_does() -> None:
 
 
 def test_wrong_security_settings_are_told_with_the_app() -> None:
-    with pytest.raises(PipelineError, match=r"security of shop: security.protocol=TLS: one of"):
+    with pytest.raises(PipelineError, match=r"of shop: security.protocol=TLS: must be one of"):
         App("shop", security={"security.protocol": "TLS"}).status()
 
 

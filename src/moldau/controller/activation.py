@@ -1,8 +1,8 @@
 """The first records of a controller that has just become active.
 
 A new cluster gets the bootstrap records that its directory was formatted with, in one
-metadata transaction, so that a controller which dies half-way leaves nothing behind. A
-controller that finds somebody else's unfinished transaction aborts it.
+metadata transaction, so that a controller that fails half-way leaves nothing behind. A
+controller that finds an unfinished transaction of its predecessor aborts it.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from moldau.protocol.records.metadata import (
 
 
 def activation_records(state: ControllerState, bootstrap: Sequence[Message]) -> list[Message]:
-    """What to append before anything else in a new epoch; often nothing."""
+    """The records to append first in a new epoch; often none."""
     records: list[Message] = []
     if state.transaction_offset >= 0:
         records.append(AbortTransactionRecord(reason="Controller failover"))
@@ -38,7 +38,7 @@ def activation_records(state: ControllerState, bootstrap: Sequence[Message]) -> 
         records.append(BeginTransactionRecord(name="Bootstrap records"))
     records += bootstrap
     if levels.get(ELIGIBLE_LEADER_REPLICAS_VERSION, 0) > 0:
-        # Eligible leaders are counted against one minimum for the whole cluster (KIP-966).
+        # ELR needs one min.insync.replicas for the whole cluster (KIP-966).
         minimum = state.config.value_text("min.insync.replicas")
         records.append(
             ConfigRecord(
@@ -54,7 +54,7 @@ def activation_records(state: ControllerState, bootstrap: Sequence[Message]) -> 
 
 
 def bootstrap_levels(bootstrap: Sequence[Message]) -> dict[str, int]:
-    """The feature levels among bootstrap records."""
+    """The feature levels in bootstrap records."""
     return {
         record.name: record.feature_level
         for record in bootstrap

@@ -1,13 +1,12 @@
-"""Brokers come and go: registration, fencing, controlled shutdown, unregistration.
+"""The life cycle of brokers: registration, fencing, controlled shutdown, unregistration.
 
-A registered broker begins fenced: known, but leading nothing. It is unfenced when it has
-caught up with the log, and then leads what waits for it. A broker that stops says so
-first, gives up its leaderships, and is fenced.
+A registered broker starts fenced: it is known but leads nothing. It is unfenced when it has
+caught up with the log, and then leads the partitions without a leader. A broker that stops
+announces it, gives up its leaderships, and is fenced.
 
-A broker that comes back without having said goodbye may have lost what it had not
-flushed. With eligible leader replicas (KIP-966) it therefore loses its place in every
-ISR and ELR before it is registered again; where it was the last leader, it is elected
-once more, as an unclean leader that has to recover.
+A broker that returns after an unclean shutdown may have lost unflushed records. With eligible
+leader replicas (KIP-966) it is therefore removed from every ISR and ELR before it is registered
+again; where it was the last leader, it is elected again, as an unclean leader that has to recover.
 """
 
 from moldau.controller.directories import directories_offline
@@ -65,7 +64,7 @@ _MAX_INT64 = (1 << 63) - 1
 def register_broker(
     state: ControllerState, request: BrokerRegistrationRequest, next_offset: int
 ) -> Outcome[BrokerRegistrationResponse]:
-    """Take a broker in, fenced. Its epoch is ``next_offset``, where the log ends now.
+    """Register a broker, fenced. Its epoch is ``next_offset``, the end of the log.
 
     Raises:
         ApiError: INCONSISTENT_CLUSTER_ID, INVALID_REGISTRATION, UNSUPPORTED_VERSION.
@@ -101,7 +100,7 @@ def register_broker(
         log_dirs=tuple(request.log_dirs) if has_directories else (),
         cordoned_log_dirs=None,
     )
-    # The registration comes last: until it is written, all of this can be done again.
+    # The registration comes last: until it is written, all of this can be repeated.
     records.append(registration.to_record())
     return Outcome(records, BrokerRegistrationResponse(broker_epoch=epoch))
 
@@ -127,14 +126,14 @@ def _check_log_dirs(state: ControllerState, request: BrokerRegistrationRequest) 
 
 
 def _check_features(state: ControllerState, features: dict[str, VersionRange]) -> None:
-    """Whether the broker can work at every level that the cluster has finalised."""
+    """Check that the broker supports every finalised feature level."""
     if METADATA_VERSION not in features:
         message = f"Request features do not contain '{METADATA_VERSION}'"
         raise ApiError(ErrorCode.INVALID_REGISTRATION, message)
     for name in {**features, **dict(state.image.features)}:
         finalized = state.image.features.get(name, 0)
         supported = features.get(name, VersionRange(0, 0))
-        # The level of kraft.version is the quorum's to check.
+        # The quorum checks kraft.version.
         if finalized not in supported and name != "kraft.version":
             message = (
                 "Unable to register because the broker does not support finalized version "
@@ -147,7 +146,7 @@ def _check_features(state: ControllerState, features: dict[str, VersionRange]) -
 def register_controller(
     state: ControllerState, request: ControllerRegistrationRequest
 ) -> Outcome[ControllerRegistrationResponse]:
-    """Note where a controller listens and what it supports."""
+    """Record the listeners and supported features of a controller."""
     registration = ControllerRegistration(
         id=request.controller_id,
         incarnation_id=request.incarnation_id,
@@ -161,7 +160,7 @@ def register_controller(
 def broker_heartbeat(
     state: ControllerState, request: BrokerHeartbeatRequest
 ) -> Outcome[BrokerHeartbeatResponse]:
-    """Fence, unfence or let a broker shut down, as its heartbeat asks.
+    """Fence, unfence or shut down a broker, as its heartbeat requests.
 
     Raises:
         ApiError: STALE_BROKER_EPOCH if it is from an earlier incarnation.
@@ -202,7 +201,7 @@ def _leads_any(state: ControllerState, broker_id: int) -> bool:
 
 def _cordon(broker: BrokerRegistration, cordoned: tuple[bytes, ...]) -> list[Message]:
     known = broker.cordoned_log_dirs
-    # Until the broker has spoken, nobody knows: then even "none" is news.
+    # Before the first report nothing is known, so that even an empty list is a change.
     if known is not None and set(known) == set(cordoned):
         return []
     return [
@@ -213,7 +212,7 @@ def _cordon(broker: BrokerRegistration, cordoned: tuple[bytes, ...]) -> list[Mes
 
 
 def fence(state: ControllerState, broker: BrokerRegistration) -> list[Message]:
-    """Take the broker out of every ISR, then out of service."""
+    """Remove the broker from every ISR, then fence it."""
     records = list(leader_and_isr_changes(state, to_remove=broker.id))
     change = BrokerRegistrationChangeRecord(
         broker_id=broker.id, broker_epoch=broker.epoch, fenced=1
@@ -222,7 +221,7 @@ def fence(state: ControllerState, broker: BrokerRegistration) -> list[Message]:
 
 
 def unfence(state: ControllerState, broker: BrokerRegistration) -> list[Message]:
-    """Put the broker into service, then let it lead what has no leader."""
+    """Unfence the broker, then let it lead partitions without a leader."""
     change = BrokerRegistrationChangeRecord(
         broker_id=broker.id, broker_epoch=broker.epoch, fenced=-1
     )
@@ -230,7 +229,7 @@ def unfence(state: ControllerState, broker: BrokerRegistration) -> list[Message]
 
 
 def begin_controlled_shutdown(state: ControllerState, broker: BrokerRegistration) -> list[Message]:
-    """Let others lead what the broker leads, before it stops."""
+    """Move the leaderships of a broker to others before it stops."""
     records: list[Message] = []
     if not broker.in_controlled_shutdown:
         records.append(
@@ -242,17 +241,17 @@ def begin_controlled_shutdown(state: ControllerState, broker: BrokerRegistration
 
 
 def _after_shutdown(state: ControllerState, broker_id: int, is_clean: bool) -> list[Message]:
-    """What the return of a broker says about its former life."""
+    """The consequences of how the previous incarnation of a broker ended."""
     if state.image.is_elr_enabled and not is_clean:
         return list(leader_and_isr_changes(state, unclean=broker_id))
     return list(leader_and_isr_changes(state, to_remove=broker_id))
 
 
 def mark_recovered(state: ControllerState, broker_id: int) -> list[Message]:
-    """The partitions that ``broker_id`` leads need no more recovering.
+    """Mark the partitions that ``broker_id`` leads as recovered.
 
-    There is nothing a leader could do to recover but to start serving what it has; so
-    it says that it has, as soon as it leads.
+    A leader recovers by serving the records it has, so it reports recovery as soon as it
+    leads.
     """
     return [
         PartitionChangeRecord(
@@ -266,7 +265,7 @@ def mark_recovered(state: ControllerState, broker_id: int) -> list[Message]:
 def unregister_broker(
     state: ControllerState, request: UnregisterBrokerRequest
 ) -> Outcome[UnregisterBrokerResponse]:
-    """Forget a broker that will not come back."""
+    """Remove a broker that will not return."""
     broker = state.image.brokers.get(request.broker_id)
     if broker is None:
         response = UnregisterBrokerResponse(
@@ -282,7 +281,7 @@ def unregister_broker(
 def allocate_producer_ids(
     state: ControllerState, request: AllocateProducerIdsRequest
 ) -> Outcome[AllocateProducerIdsResponse]:
-    """Give a broker the next thousand producer ids, to hand out by itself.
+    """Allocate the next thousand producer ids to a broker.
 
     Raises:
         ApiError: STALE_BROKER_EPOCH.
@@ -290,7 +289,7 @@ def allocate_producer_ids(
     state.broker_with_epoch(request.broker_id, request.broker_epoch)
     first = max(0, state.image.next_producer_id)
     if first > _MAX_INT64 - PRODUCER_ID_BLOCK_SIZE:
-        message = f"all producer ids up to {first} are given out"
+        message = f"all producer ids up to {first} have been allocated"
         raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, message)
     record = ProducerIdsRecord(
         broker_id=request.broker_id,

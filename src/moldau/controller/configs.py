@@ -1,7 +1,7 @@
 """IncrementalAlterConfigs and AlterConfigs: dynamic settings become ConfigRecords.
 
-A resource's changes are taken all or none, and are judged by what the resource would
-look like afterwards. Resources stand alone: one refused does not hinder the next.
+The changes to a resource are applied together or not at all, and validated by the resulting
+settings. Resources are independent: an error in one does not affect the others.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -48,7 +48,7 @@ _MAX_VALUE_LENGTH: Final = 32_767
 
 
 class ConfigOperation(IntEnum):
-    """What IncrementalAlterConfigs does with a value; the numbers are the wire's."""
+    """The operations of IncrementalAlterConfigs, with their numbers on the wire."""
 
     SET = 0
     DELETE = 1
@@ -59,10 +59,10 @@ class ConfigOperation(IntEnum):
 def incremental_alter_configs(
     state: ControllerState, request: IncrementalAlterConfigsRequest, received_by: int
 ) -> Outcome[IncrementalAlterConfigsResponse]:
-    """Change single settings and leave the others.
+    """Change single settings and leave the others unchanged.
 
-    ``received_by`` is the broker that the client sent the request to: one broker's own
-    settings are taken only from the broker that can judge them.
+    ``received_by`` is the broker that got the request: settings of a single broker are
+    accepted only by that broker, which can validate them.
     """
     records, errors = _alter(state, received_by, request.resources, partial(_changed, state))
     responses = _responses(AlterConfigsResourceResponse, request.resources, errors)
@@ -75,7 +75,7 @@ def incremental_alter_configs(
 def alter_configs(
     state: ControllerState, request: AlterConfigsRequest, received_by: int
 ) -> Outcome[AlterConfigsResponse]:
-    """Replace all settings of a resource: what is not named goes back to its default."""
+    """Replace all settings of a resource: those not named are reset to their defaults."""
     records, errors = _alter(state, received_by, request.resources, partial(_replaced, state))
     responses = _responses(LegacyResourceResponse, request.resources, errors)
     return Outcome(
@@ -84,7 +84,7 @@ def alter_configs(
 
 
 _Changes = Mapping[str, str | None]
-# The two requests say the same in classes of their own.
+# The two requests have the same fields in different classes.
 _Asked = TypeVar("_Asked", AlterConfigsResource, LegacyResource)
 _Answer = TypeVar("_Answer", AlterConfigsResourceResponse, LegacyResourceResponse)
 
@@ -109,7 +109,7 @@ def _alter(
     asked: Sequence[_Asked],
     changes_of: Callable[[_Asked], _Changes],
 ) -> tuple[list[Message], list[ApiError | None]]:
-    """Records for every resource that may change as asked, and an error for the others."""
+    """The records for every valid resource, and an error for the others."""
     resources = [ConfigResource(each.resource_type, each.resource_name) for each in asked]
     seen: dict[ConfigResource, int] = {}
     for resource in resources:
@@ -158,7 +158,7 @@ def _check_names(names: list[str], nulls: list[str]) -> None:
 
 
 def _changed(state: ControllerState, resource: AlterConfigsResource) -> _Changes:
-    """The new values of an incremental request, None for those that go."""
+    """The new values of an incremental request; None means removal."""
     _check_names(
         [config.name for config in resource.configs],
         [
@@ -191,7 +191,7 @@ def _changed(state: ControllerState, resource: AlterConfigsResource) -> _Changes
 
 
 def _replaced(state: ControllerState, resource: LegacyResource) -> _Changes:
-    """The new values of a legacy request: everything that is not named goes."""
+    """The new values of a legacy request: all settings that are not named are removed."""
     _check_names(
         [config.name for config in resource.configs],
         [config.name for config in resource.configs if config.value is None],
@@ -205,7 +205,7 @@ def _replaced(state: ControllerState, resource: LegacyResource) -> _Changes:
 def _list_items(
     resource_type: int, name: str, current: Mapping[str, str], operation: int
 ) -> list[str]:
-    """The items a list setting has now, its default's if it was never set."""
+    """The current items of a list setting, or those of its default."""
     default = _list_default(resource_type, name)
     if default is None:
         word = ConfigOperation(operation).name
@@ -238,7 +238,7 @@ def alter_resource(
     """ConfigRecords for the changes of one resource; ``is_new`` if it is being created now.
 
     Raises:
-        ApiError: INVALID_CONFIG, INVALID_REQUEST or what says that there is no such resource.
+        ApiError: INVALID_CONFIG, INVALID_REQUEST, or the error for an unknown resource.
     """
     current = {} if is_new else state.image.config(resource.type, resource.name)
     after = dict(current)
@@ -249,8 +249,8 @@ def alter_resource(
             after.pop(name, None)
         else:
             after[name] = value
-        # A broker's settings are written even if they stay the same: that makes it reload
-        # what they point at, a key store for instance (KAFKA-14136).
+        # Settings of a broker are written even if they are unchanged: that makes it reload
+        # the files they name, such as a keystore (KAFKA-14136).
         if current.get(name) != value or resource.type == BROKER_RESOURCE:
             records.append(
                 ConfigRecord(
@@ -285,7 +285,7 @@ def _check_change(
     is_min_isr = name == MIN_INSYNC_REPLICAS and resource.type == BROKER_RESOURCE
     if not is_min_isr or not state.image.is_elr_enabled:
         return
-    # Eligible leader replicas are counted against one minimum for the whole cluster (KIP-966).
+    # ELR needs one min.insync.replicas for the whole cluster (KIP-966).
     if resource.name:
         message = f"Broker-level {MIN_INSYNC_REPLICAS} cannot be altered while ELR is enabled."
         raise ApiError(ErrorCode.INVALID_CONFIG, message)
@@ -297,7 +297,7 @@ def _check_change(
 def _check_resource(
     state: ControllerState, resource: ConfigResource, settings: Mapping[str, str]
 ) -> None:
-    """Whether a resource may have these settings, all together."""
+    """Check that a resource may have these settings together."""
     if resource.type == TOPIC_RESOURCE:
         if not resource.name:
             message = "Default topic resources are not allowed."
@@ -339,7 +339,7 @@ def _check_exists(state: ControllerState, resource: ConfigResource) -> None:
 
 
 def clear_elr_records(state: ControllerState, records: Iterable[Message]) -> list[Message]:
-    """What a new min.insync.replicas entails: eligible leaders were counted against the old."""
+    """Clear the ELRs after a change of min.insync.replicas: they relied on the old value."""
     if not state.image.is_elr_enabled:
         return []
     cleared: list[Message] = []

@@ -1,8 +1,8 @@
 """The controller: requests in, records and responses out.
 
-Every ``handle``-like method reads the state and returns an Outcome; none changes it. The
-owner writes the records to the metadata log and hands them back through ``replay``, the
-only way in which the state moves. What one request decides, the next one sees.
+Every method that handles a request reads the state and returns an Outcome; none changes it. The
+owner writes the records to the metadata log and passes them to ``replay``, which alone changes
+the state. Each request sees the decisions of the previous ones.
 """
 
 import random
@@ -93,7 +93,7 @@ from moldau.protocol.messages.update_features import (
 
 
 class Controller:
-    """The one that decides. Errors of a whole request are raised as ApiError."""
+    """Handles requests. Errors of a whole request are raised as ApiError."""
 
     def __init__(
         self,
@@ -107,17 +107,17 @@ class Controller:
 
     @property
     def image(self) -> MetadataImage:
-        """Everything decided so far, committed or not."""
+        """The state after all decisions so far, committed or not."""
         return self.state.image
 
     def replay(
         self, base_offset: int, epoch: int, timestamp_ms: int, records: Sequence[Message]
     ) -> tuple[MetadataImage, MetadataDelta]:
-        """Take over the records of one batch as they were written."""
+        """Apply the records of one batch as they were written."""
         return self.state.replay(base_offset, epoch, timestamp_ms, records)
 
     def activate(self, bootstrap: Sequence[Message]) -> list[Message]:
-        """The records to begin with, once this node leads the quorum."""
+        """The first records to write, once this node leads the quorum."""
         return activation_records(self.state, bootstrap)
 
     # Topics

@@ -1,10 +1,10 @@
-"""Which log directory of its broker holds a replica (KIP-858).
+"""The assignment of replicas to log directories (KIP-858).
 
-A broker with several disks chooses where a replica lies, and tells the controller. When a
-disk fails it names the directory only, and the controller knows which partitions lost a
-replica: those that were assigned to it. They get another leader, or none.
+A broker with several disks chooses the directory of a replica and reports it to the controller.
+When a disk fails, the broker reports only the directory, and the controller knows the affected
+partitions: those assigned to it. They get another leader, or none.
 
-A directory that failed comes back only with a new registration, that is by a restart.
+A failed directory returns only with a new registration, that is after a restart.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ from moldau.protocol.records.metadata import BrokerRegistrationChangeRecord
 def assign_replicas_to_dirs(
     state: ControllerState, request: AssignReplicasToDirsRequest
 ) -> Outcome[AssignReplicasToDirsResponse]:
-    """Note where a broker keeps its replicas.
+    """Record the directories of a broker's replicas.
 
     Raises:
         ApiError: STALE_BROKER_EPOCH; UNSUPPORTED_VERSION before metadata.version 3.7-IV2.
@@ -101,10 +101,10 @@ def _assign(
 def directories_offline(
     state: ControllerState, broker: BrokerRegistration, offline: Sequence[bytes]
 ) -> list[Message]:
-    """Directories of the broker failed: their replicas lead nothing any more.
+    """Directories of the broker failed: move the leadership of their replicas.
 
-    The registration changes last, and only by those that it still names: a broker repeats
-    itself until it is heard.
+    The registration changes last, and only for directories that it still names: a broker
+    repeats the report until it is acknowledged.
     """
     failed = [directory_id for directory_id in broker.log_dirs if directory_id in offline]
     if not failed:

@@ -1,4 +1,4 @@
-"""ElectLeaders, and the reassignment of replicas as far as one node can take part in it."""
+"""ElectLeaders, and those parts of partition reassignment that apply to one node."""
 
 from typing import Final
 
@@ -37,7 +37,7 @@ _ELECTION_TYPES: Final = {0: PREFERRED, 1: UNCLEAN}
 def elect_leaders(
     state: ControllerState, request: ElectLeadersRequest
 ) -> Outcome[ElectLeadersResponse]:
-    """Let the preferred replica lead, or any replica where nobody leads.
+    """Elect the preferred replica or, if unclean, any replica where there is no leader.
 
     Raises:
         ApiError: INVALID_REQUEST if the election type is unknown.
@@ -49,7 +49,7 @@ def elect_leaders(
     records: list[Message] = []
     results = []
     if request.topic_partitions is None:
-        # All partitions: those that need no election are not worth an answer.
+        # All partitions were requested: those that need no election are omitted.
         for topic in state.image.topics_by_name.values():
             partitions = []
             for partition in topic.partitions:
@@ -104,7 +104,7 @@ def _try_election(
 def alter_partition_reassignments(
     state: ControllerState, request: AlterPartitionReassignmentsRequest
 ) -> Outcome[AlterPartitionReassignmentsResponse]:
-    """Move replicas elsewhere, or take such a move back."""
+    """Start a reassignment of replicas, or cancel one."""
     records: list[Message] = []
     responses = []
     for topic in request.topics:
@@ -217,7 +217,7 @@ def _revert(
 def list_partition_reassignments(
     state: ControllerState, request: ListPartitionReassignmentsRequest
 ) -> ListPartitionReassignmentsResponse:
-    """What is on the move now."""
+    """The ongoing reassignments."""
     if request.topics is None:
         wanted = [(topic.name, list(topic.partitions)) for topic in _all_topics(state)]
     else:

@@ -1,4 +1,4 @@
-"""UpdateFeatures: raise or lower what the cluster has agreed to write."""
+"""UpdateFeatures: change the finalised feature levels."""
 
 from enum import IntEnum
 
@@ -27,7 +27,7 @@ from moldau.protocol.records.metadata import ConfigRecord, FeatureLevelRecord
 
 
 class UpgradeType(IntEnum):
-    """What a client expects to happen; the numbers are the wire's."""
+    """The kinds of update that a client can request, with their numbers on the wire."""
 
     UPGRADE = 1
     SAFE_DOWNGRADE = 2
@@ -37,7 +37,7 @@ class UpgradeType(IntEnum):
 def update_features(
     state: ControllerState, request: UpdateFeaturesRequest, version: int, kraft_version: int
 ) -> Outcome[UpdateFeaturesResponse]:
-    """All updates of a request, or none of them."""
+    """Apply all updates of a request, or none of them."""
     wanted = {update.feature: update for update in request.feature_updates}
     records: list[Message] = []
     try:
@@ -75,7 +75,7 @@ def _update(
     name, level = update.feature, update.max_version_level
     upgrade_type = update.upgrade_type
     if version == 0:
-        # Version 0 knew only whether a downgrade was meant.
+        # Version 0 only had a flag that allows a downgrade.
         is_downgrade = update.allow_downgrade
         upgrade_type = UpgradeType.SAFE_DOWNGRADE if is_downgrade else UpgradeType.UPGRADE
     if upgrade_type not in tuple(UpgradeType):
@@ -112,7 +112,7 @@ def _update(
 
 
 def _check_supported(state: ControllerState, name: str, level: int) -> None:
-    """Whether this controller and every registered node can work at that level."""
+    """Check that this controller and every registered node support the level."""
     nodes: list[tuple[str, VersionRange]] = [
         (f"Local controller {state.node_id}", SUPPORTED_FEATURES.get(name, VersionRange(0, 0)))
     ]
@@ -157,7 +157,7 @@ def _invalid(name: str, level: int, reason: str) -> ApiError:
 
 
 def _elr_safety_records(state: ControllerState) -> list[Message]:
-    """One min.insync.replicas for the whole cluster, before anybody counts against it."""
+    """Set one min.insync.replicas for the whole cluster before ELR is enabled."""
     name = "min.insync.replicas"
     records: list[Message] = []
     if name not in state.cluster_settings:

@@ -1,4 +1,4 @@
-"""Settings of a single group (KIP-848, KIP-932, KIP-1071), within the bounds of its brokers."""
+"""Settings of a single group (KIP-848, KIP-932, KIP-1071), within the broker's bounds."""
 
 import re
 from collections.abc import Mapping
@@ -12,12 +12,12 @@ from moldau.errors import ApiError, ErrorCode
 
 class _GroupSetting(NamedTuple):
     type: SettingType
-    # Lowest value, or the values allowed.
+    # The lowest value, or the allowed values.
     minimum: int = 0
     words: tuple[str, ...] = ()
     # The broker's setting without its "min." or "max.": group.consumer.{}session.timeout.ms.
     bounds: str = ""
-    # Of a setting that brokers have none for; the others have the default of ``group.{name}``.
+    # The default of a setting without a broker setting; others have that of ``group.{name}``.
     default: str = ""
     doc: str = ""
 
@@ -39,7 +39,7 @@ GROUP_SETTINGS: Final[dict[str, _GroupSetting]] = {
     "share.auto.offset.reset": _GroupSetting(
         SettingType.STRING,
         default="latest",
-        doc="Where a share group begins to read: latest, earliest, or by_duration:PnDTnHnMn.nS.",
+        doc="Where a share group starts to read: latest, earliest, or by_duration:PnDTnHnMn.nS.",
     ),
     "share.delivery.count.limit": _GroupSetting(
         _INT, 2, bounds="group.share.{}.delivery.count.limit"
@@ -89,7 +89,7 @@ def describe_group(
     dynamic_broker: Mapping[str, str],
     dynamic_default: Mapping[str, str],
 ) -> list[ConfigEntry]:
-    """Every setting of a group: its own value, or what its brokers have for all groups."""
+    """Every setting of a group: its own value, or the broker's value for all groups."""
     effective = broker_config.with_dynamic(dynamic_default, dynamic_broker)
     entries = []
     for name, setting in GROUP_SETTINGS.items():

@@ -1,8 +1,8 @@
-"""Who leads after a broker, or one of its disks, came or went.
+"""Leader and ISR changes after a broker, or one of its disks, becomes available or fails.
 
-Every partition that the event touches is asked for its next state (``partition_change``),
-with what the cluster says about it: which replicas may lead, how many must be in sync, and
-whether a leader that lacks records is better than none.
+For every affected partition, the next state is computed (``partition_change``) with the facts
+of the cluster: which replicas may lead, how many must be in sync, and whether unclean leader
+election is allowed.
 
 A replica may lead if its broker is active and the log directory that holds it is online.
 """
@@ -24,7 +24,7 @@ def leader_and_isr_changes(
     unclean: int = NO_LEADER,
     in_directory: bytes | None = None,
 ) -> Iterator[PartitionChangeRecord]:
-    """Changes for every partition that a broker's coming or going touches.
+    """Changes for every partition that is affected by adding or removing a broker.
 
     ``in_directory`` limits a removal to the replicas in one of the broker's directories.
     """
@@ -32,7 +32,7 @@ def leader_and_isr_changes(
     def may_lead(replica: int) -> bool:
         if replica in (to_remove, unclean):
             return False
-        # It is still fenced in the image while the records that unfence it are made.
+        # It is still fenced in the image while the records that unfence it are created.
         return replica == to_add or state.is_active(replica)
 
     for topic in state.image.topics_by_id.values():
@@ -76,14 +76,14 @@ def partition_change(
     may_lead: Callable[[int], bool] | None = None,
     min_isr: int | None = None,
 ) -> PartitionChange:
-    """A change of one partition, with what the cluster's settings say about it."""
+    """A change of one partition, with the settings of the cluster applied."""
     if min_isr is None:
         min_isr = min_insync_replicas(state, topic.name)
     is_active = state.is_active if may_lead is None else may_lead
 
     def is_acceptable_leader(replica: int) -> bool:
-        # The directories of the change, not of the registration: a replica may just have
-        # been assigned to a disk that took the place of a broken one.
+        # The directories of the change, not of the registration: the replica may have just
+        # been assigned to a disk that replaces a failed one.
         return is_active(replica) and _is_online(state, replica, change.directories)
 
     change = PartitionChange(
@@ -92,7 +92,7 @@ def partition_change(
         partition,
         is_acceptable_leader,
         metadata_version=state.image.metadata_version,
-        # A minimum above the number of replicas could never be met.
+        # A minimum above the number of replicas could never be reached.
         min_isr=min(min_isr, len(registration.replicas)),
         is_elr_enabled=state.image.is_elr_enabled,
         election=ONLINE,

@@ -1,4 +1,4 @@
-"""What the controller answers to a request: records to commit, and a response to send then."""
+"""The result of a request: records to commit, and a response to send after that."""
 
 from typing import Generic, NamedTuple, TypeVar
 
@@ -8,7 +8,7 @@ R = TypeVar("R")
 
 
 class Outcome(NamedTuple, Generic[R]):
-    """The response goes out when the records are committed; with no records, at once."""
+    """The response is sent when the records are committed; without records, at once."""
 
     records: list[Message]
     response: R

@@ -1,13 +1,13 @@
-"""The next state of a partition: who is in sync, who leads, who could (KIP-966).
+"""Computes the next state of a partition: ISR, leader and ELR (KIP-966).
 
-Someone says how the ISR should look; this module finds the leader that follows from it
-and writes down the difference, or nothing if there is none.
+The caller gives the target ISR; this module determines the leader and returns the difference as
+a record, or nothing if there is none.
 
 Eligible leader replicas (ELR) are those that left the ISR when it had fallen below
-``min.insync.replicas``. Nothing was acknowledged without them since, so each of them
-has every acknowledged record and may lead, though it lags. The field "last known ELR"
-holds the last leader, the best choice there is when nobody is eligible: electing it
-counts as unclean, and the partition as recovering.
+``min.insync.replicas``. Nothing has been acknowledged without them since, so each of them has
+every acknowledged record and may lead, even if it lags. The field "last known ELR" holds the
+last leader, the best choice if no replica is eligible: electing it is an unclean election, and
+the partition is then recovering.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ UNCLEAN: Final = "unclean"
 
 
 class PartitionChange:
-    """A change in the making. Set the targets, then ``build``."""
+    """A change under construction. Set the targets, then call ``build``."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class PartitionChange:
         self._elr = partition.elr
 
     def build(self) -> PartitionChangeRecord | None:
-        """The record that makes the change; None if nothing would change."""
+        """The record for the change; None if nothing would change."""
         partition = self._partition
         record = PartitionChangeRecord(topic_id=self._topic_id, partition_id=self._partition_id)
         self._complete_reassignment()
@@ -84,14 +84,14 @@ class PartitionChange:
         return None if _is_empty(record) else record
 
     def _complete_reassignment(self) -> None:
-        """Drop the replicas that leave once those that come are in sync (KIP-455)."""
+        """Remove the old replicas once the new ones are in sync (KIP-455)."""
         if not self.removing and not self.adding:
             return
         replicas = without(self.replicas, *self.removing)
         isr = without(self.isr, *self.removing)
         if not replicas or not isr or any(replica not in isr for replica in self.adding):
             return
-        # Fewer replicas than before: wait for all of them, or the ISR would shrink for nothing.
+        # Fewer replicas than before: wait for all of them, or the ISR would shrink needlessly.
         if len(self.adding) < len(self.removing) and any(r not in isr for r in replicas):
             return
         self.replicas, self.isr = replicas, isr
@@ -119,13 +119,13 @@ class PartitionChange:
             self._elr = tuple(replica for replica in self._elr if replica != leader)
         record.leader = leader
         if is_unclean:
-            # Whatever the others have that the new leader has not is lost.
+            # Records that only the other replicas have are lost.
             record.isr = [leader]
             if self._partition.leader_recovery_state != RECOVERING:
                 record.leader_recovery_state = RECOVERING
 
     def _choose_leader(self) -> tuple[int, bool]:
-        """The leader to be, and whether electing it may lose records."""
+        """The next leader, and whether electing it may lose records."""
         current = self._partition.leader
         if self.election == PREFERRED and self._may_lead(self.replicas[0]):
             return self.replicas[0], False
@@ -157,7 +157,7 @@ class PartitionChange:
         )
 
     def _bump_epoch_if_replicas_left(self, record: PartitionChangeRecord) -> None:
-        """A replica that was dropped must not go on fetching in the same leader epoch."""
+        """Start a new leader epoch, so that a removed replica cannot fetch any more."""
         has_left = any(replica not in self.replicas for replica in self._partition.replicas)
         if record.leader == NO_LEADER_CHANGE and has_left:
             record.leader = self._partition.leader
@@ -200,5 +200,5 @@ def _is_empty(record: PartitionChangeRecord) -> bool:
 
 
 def without(replicas: Sequence[int], *removed: int) -> tuple[int, ...]:
-    """``replicas`` in their order, less those removed."""
+    """``replicas`` in order, without those removed."""
     return tuple(replica for replica in replicas if replica not in removed)

@@ -1,4 +1,4 @@
-"""New partitions: CreatePartitions, and what it shares with CreateTopics."""
+"""CreatePartitions, and the placement of new partitions that CreateTopics uses too."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ from moldau.protocol.messages.create_partitions import (
 def registration_of(
     state: ControllerState, replicas: Sequence[int]
 ) -> PartitionRegistration | None:
-    """A new partition on these brokers; None if none of them could lead it."""
+    """A new partition on these brokers; None if none of them can lead it."""
     isr = tuple(broker for broker in replicas if state.is_active(broker))
     if not isr:
         return None
@@ -31,10 +31,10 @@ def registration_of(
 def place_partitions(
     state: ControllerState, count: int, replication_factor: int
 ) -> list[PartitionRegistration]:
-    """New partitions where there is room for them.
+    """Place new partitions on brokers.
 
     Raises:
-        ApiError: INVALID_REPLICATION_FACTOR if the brokers there are do not suffice.
+        ApiError: INVALID_REPLICATION_FACTOR if there are too few brokers.
     """
     prefix = f"Unable to replicate the partition {replication_factor} time(s): "
     try:
@@ -59,10 +59,10 @@ def place_partitions(
 def check_manual_assignment(
     state: ControllerState, replicas: Sequence[int], replication_factor: int | None
 ) -> None:
-    """Whether a client's own choice of brokers can be honoured.
+    """Check the assignment of replicas that a client requested.
 
     Raises:
-        ApiError: INVALID_REPLICA_ASSIGNMENT, saying why not.
+        ApiError: INVALID_REPLICA_ASSIGNMENT.
     """
 
     def invalid(reason: str) -> ApiError:
@@ -91,7 +91,7 @@ def check_manual_assignment(
 def create_partitions(
     state: ControllerState, request: CreatePartitionsRequest
 ) -> Outcome[CreatePartitionsResponse]:
-    """Let topics grow; with ``validate_only``, say whether they could."""
+    """Add partitions to topics; with ``validate_only``, validate without applying."""
     counts: dict[str, int] = {}
     for topic in request.topics:
         counts[topic.name] = counts.get(topic.name, 0) + 1
@@ -136,7 +136,7 @@ def _added_partitions(state: ControllerState, topic: CreatePartitionsTopic) -> l
         )
         raise ApiError(ErrorCode.INVALID_PARTITIONS, message)
     additional = topic.count - present
-    # Before anything is placed: the count is the client's and may be in the billions.
+    # Before anything is placed: the count comes from the client and may be in the billions.
     check_record_count(additional)
     factor = len(image.partitions[0].replicas)
     if topic.assignments is None:

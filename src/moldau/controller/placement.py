@@ -1,10 +1,10 @@
-"""Where the replicas of new partitions go.
+"""Chooses brokers for the replicas of new partitions.
 
-Partitions are striped over the racks, and over the brokers within a rack, from a random
-start: every broker leads its share, the replicas of a partition lie in different racks
-where there are enough, and a second topic does not begin where the first one did. When
-every broker has led once, all lists are shuffled, so that the same brokers do not always
-follow the same leader. Fenced brokers get followers, at the end of the list, never leaders.
+Partitions are striped over the racks, and over the brokers within a rack, from a random start:
+every broker leads an equal share, the replicas of a partition are in different racks if there
+are enough, and topics do not all start at the same broker. When every broker has led once, all
+lists are shuffled, so that a leader does not always have the same followers. Fenced brokers get
+follower replicas, at the end of the list, but never leaders.
 """
 
 import random
@@ -49,7 +49,7 @@ def _invalid(reason: str) -> ApiError:
 
 
 class _Ring:
-    """Brokers of a rack in a ring: each epoch starts one further on."""
+    """The brokers of a rack as a ring; each epoch starts one position later."""
 
     def __init__(self) -> None:
         self.brokers: list[int] = []
@@ -63,7 +63,7 @@ class _Ring:
             self._offset = rng.randrange(len(self.brokers))
 
     def next(self, epoch: int) -> int:
-        """The next broker of this epoch, or -1 when all have been given out."""
+        """The next broker of this epoch, or -1 if all have been used."""
         if not self.brokers:
             return -1
         if self._epoch != epoch:
@@ -81,7 +81,7 @@ class _Ring:
 
 
 class _Racks:
-    """The racks, walked in turn; see the module's docstring."""
+    """The racks in round-robin order; see the module's docstring."""
 
     def __init__(self, brokers: Iterable[BrokerRegistration], rng: random.Random) -> None:
         self._rng = rng
@@ -109,7 +109,7 @@ class _Racks:
         self._epoch = 0
 
     def place(self, replication_factor: int) -> list[int]:
-        # One broker alone would be shuffled for ever.
+        # With a single broker, the shuffle would be repeated for ever.
         if self._epoch == self.unfenced_count and self.unfenced_count > 1:
             self._shuffle()
         self._offset %= len(self._names)
@@ -124,7 +124,7 @@ class _Racks:
         rack = self._offset
         while len(brokers) < replication_factor:
             if rack == first_rack:
-                # The leader's rack has its turn already, but only this once.
+                # The rack of the leader has already been used, but only this once.
                 first_rack = -1
             else:
                 name = self._names[rack]

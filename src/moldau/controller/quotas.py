@@ -32,7 +32,7 @@ _EXACT: Final = 0
 _DEFAULT: Final = 1
 _SPECIFIED: Final = 2
 
-# Quota -> the highest whole number it may be; None for those that may be fractions.
+# Quota -> the largest integer allowed; None if it may be a fraction.
 _CLIENT_QUOTAS: Final[dict[str, float | None]] = {
     "producer_byte_rate": float(2**63 - 1),
     "consumer_byte_rate": float(2**63 - 1),
@@ -45,7 +45,7 @@ _IP_QUOTAS: Final[dict[str, float | None]] = {"connection_creation_rate": float(
 def alter_client_quotas(
     state: ControllerState, request: AlterClientQuotasRequest
 ) -> Outcome[AlterClientQuotasResponse]:
-    """Set and remove quotas; every entity stands alone."""
+    """Set and remove quotas; entities are independent."""
     records: list[Message] = []
     responses = []
     seen: set[QuotaEntity] = set()
@@ -147,7 +147,7 @@ def _invalid(message: str) -> ApiError:
 def describe_client_quotas(
     image: MetadataImage, request: DescribeClientQuotasRequest
 ) -> DescribeClientQuotasResponse:
-    """The quotas whose entity the filter matches; strictly, nothing but the filter's types."""
+    """The quotas that match the filter; if strict, only with the entity types of the filter."""
     try:
         exact, specified = _filter(request)
     except ApiError as error:

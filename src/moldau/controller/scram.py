@@ -1,8 +1,8 @@
 """SCRAM credentials (KIP-554): AlterUserScramCredentials, and describing them from the image.
 
-A client sends the salted password, never the password; what is kept is what RFC 5802 says a
-server keeps: salt, iterations, the stored key and the server key. None of it can be read back.
-They are kept as Kafka keeps them, for listeners with SASL; this broker has none yet.
+A client sends the salted password, never the password. The stored values are those of RFC 5802:
+salt, iterations, the stored key and the server key. Clients cannot read them back. They are
+stored as in Kafka, for SASL listeners, which this broker does not have yet.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ Change = ScramCredentialDeletion | ScramCredentialUpsertion
 def alter_user_scram_credentials(
     image: MetadataImage, request: AlterUserScramCredentialsRequest
 ) -> Outcome[AlterUserScramCredentialsResponse]:
-    """Set and remove credentials; every user stands alone and may be named once."""
+    """Set and remove credentials; users are independent and may be named once."""
     changes: dict[str, list[Change]] = {}
     asked: list[Change] = [*request.deletions, *request.upsertions]
     for change in asked:
@@ -92,7 +92,7 @@ def _record(image: MetadataImage, change: Change) -> Message:
 def describe_user_scram_credentials(
     image: MetadataImage, request: DescribeUserScramCredentialsRequest
 ) -> DescribeUserScramCredentialsResponse:
-    """Mechanisms and iterations of the users named, or of all; never a secret."""
+    """The mechanisms and iterations of the named users, or of all; no secrets."""
     if request.users:
         names = [user.name for user in request.users]
     else:

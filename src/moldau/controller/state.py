@@ -1,7 +1,7 @@
-"""What the controller decides upon: the image after every record it has asked for.
+"""The state of the controller: the image after every record it has written.
 
-The controller runs ahead of the log: a record counts here as soon as it is written, so
-that the next request sees it, while clients hear of it only when it is committed.
+The controller is ahead of the committed log: a record counts here as soon as it is written, so
+that the next request sees it, while clients see it only when it is committed.
 """
 
 import random
@@ -30,7 +30,7 @@ from moldau.metadata.registrations import (
 )
 from moldau.protocol.message import Message
 
-# One user's request may not fill the log, nor hold up everybody else's.
+# A single request must not fill the log or delay others.
 MAX_RECORDS_PER_REQUEST: Final = 10_000
 _MAX_DESCRIBED: Final = 100
 
@@ -53,7 +53,7 @@ class ControllerState:
         self._loader = MetadataLoader(image)
         self._described: dict[tuple[tuple[str, str], ...], list[ConfigEntry]] = {}
         self._described_on: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
-        # "a_b" -> the topics that read so when dots become underscores, as in metric names.
+        # "a_b" -> the topics with this name once dots become underscores, as in metric names.
         self.colliding: dict[str, dict[str, None]] = {}
         for name in image.topics_by_name:
             self._note_name(name)
@@ -64,13 +64,13 @@ class ControllerState:
 
     @property
     def transaction_offset(self) -> int:
-        """Where a metadata transaction that is still open began; -1 if none is."""
+        """The offset at which the open metadata transaction began; -1 if there is none."""
         return self._loader.transaction_offset
 
     def replay(
         self, base_offset: int, epoch: int, timestamp_ms: int, records: Sequence[Message]
     ) -> tuple[MetadataImage, MetadataDelta]:
-        """Take the records of one batch over into the image."""
+        """Apply the records of one batch to the image."""
         self._loader.add_batch(base_offset, epoch, timestamp_ms, records)
         return self.take()
 
@@ -82,17 +82,17 @@ class ControllerState:
         return self.take()
 
     def replay_control(self, last_offset: int, epoch: int, timestamp_ms: int) -> None:
-        """Note a control batch, which moves the offset and nothing else."""
+        """Advance the offset past a control batch."""
         self._loader.add_offsets(last_offset, epoch, timestamp_ms)
 
     def add_batch(
         self, base_offset: int, epoch: int, timestamp_ms: int, records: Sequence[Message]
     ) -> None:
-        """Like ``replay``, without making an image: for loading many batches at once."""
+        """Like ``replay``, without building an image: for loading many batches."""
         self._loader.add_batch(base_offset, epoch, timestamp_ms, records)
 
     def take(self) -> tuple[MetadataImage, MetadataDelta]:
-        """The image as of the last batch added, and what changed since the last one."""
+        """The image as of the last batch, and the changes since the last call."""
         image, delta = self._loader.take()
         for topic in delta.deleted_topics.values():
             self._forget_name(topic.name)
@@ -122,10 +122,10 @@ class ControllerState:
         return self.image.config(BROKER_RESOURCE, str(self.node_id))
 
     def describe_topic(self, overrides: Mapping[str, str]) -> list[ConfigEntry]:
-        """Every setting of a topic with these of its own, sorted by name.
+        """Every setting of a topic with these overrides, sorted by name.
 
-        Topics that are created one after the other mostly look alike, so answers are kept
-        until a setting of the brokers changes.
+        Topics that are created together usually have the same overrides, so results are
+        cached until a broker setting changes.
         """
         basis = (self.own_settings, self.cluster_settings)
         if self._described_on != basis or len(self._described) > _MAX_DESCRIBED:
@@ -140,7 +140,7 @@ class ControllerState:
         return known
 
     def topic_setting(self, topic: str, topic_name: str, broker_name: str) -> str | None:
-        """A topic's value in force: its own, this broker's, the cluster's, or the file's."""
+        """The effective value: the topic's own, this broker's, the cluster's, or the file's."""
         own = self.image.config(TOPIC_RESOURCE, topic).get(topic_name)
         if own is not None:
             return own
@@ -156,7 +156,7 @@ class ControllerState:
         return broker is not None and broker.is_active
 
     def broker_with_epoch(self, broker_id: int, epoch: int) -> BrokerRegistration:
-        """The broker, if that is still its incarnation.
+        """The broker, if ``epoch`` is its current epoch.
 
         Raises:
             ApiError: STALE_BROKER_EPOCH.
@@ -171,7 +171,7 @@ class ControllerState:
         return broker
 
     def default_directory(self, broker_id: int) -> bytes:
-        """Where the broker's new replicas go: its only directory, or one it will choose."""
+        """The directory of the broker's new replicas: its only one, or unassigned."""
         broker = self.image.brokers.get(broker_id)
         if broker is None:
             return UNASSIGNED_DIRECTORY
@@ -187,7 +187,7 @@ class ControllerState:
 
 
 def check_record_count(count: int) -> None:
-    """Raises ApiError POLICY_VIOLATION if one request asks for too much."""
+    """Raises ApiError POLICY_VIOLATION if one request needs too many records."""
     if count > MAX_RECORDS_PER_REQUEST:
         message = "Unable to perform excessively large batch operation."
         raise ApiError(ErrorCode.POLICY_VIOLATION, message)

@@ -1,4 +1,4 @@
-"""Settings of a client-metrics subscription (KIP-714): what, how often, from whom."""
+"""Settings of a client-metrics subscription (KIP-714): metrics, interval, clients."""
 
 import re
 from collections.abc import Mapping
@@ -33,9 +33,9 @@ class _Described(NamedTuple):
 
 
 _DESCRIBED: Final[dict[str, _Described]] = {
-    "metrics": _Described("", "Prefixes of the names of the metrics that are wanted."),
-    "interval.ms": _Described("300000", "How often a client sends them."),
-    "match": _Described("", "Which clients are asked: pairs of parameter and pattern."),
+    "metrics": _Described("", "Name prefixes of the requested metrics."),
+    "interval.ms": _Described("300000", "How often a client sends metrics."),
+    "match": _Described("", "Which clients send metrics: pairs of parameter and pattern."),
 }
 
 

@@ -1,8 +1,8 @@
-"""How far the number of threads may be changed at once while a broker runs.
+"""Limits on changing the number of threads of a running broker.
 
-Kafka takes such a change only from half to double of what there is, so that a slip of the
-keyboard cannot stop a busy broker. The rule is about what holds for this node in the end: a
-broker's own setting comes before that of the cluster, and that before what it was started with.
+As in Kafka, a change may at most halve or double the current number, so that a typing error
+cannot stop a busy broker. The rule applies to the effective value on this node: a setting of the
+broker overrides that of the cluster, which overrides that of the properties file.
 """
 
 from collections.abc import Mapping
@@ -24,9 +24,9 @@ _WHOLE_CLUSTER: Final = ""
 
 
 def validate_threads(state: ControllerState, broker: str, settings: Mapping[str, str]) -> None:
-    """Check the settings that ``broker``, or the cluster if it is empty, is to have.
+    """Check new settings of ``broker``, or of the cluster if it is empty.
 
-    They are well-formed by themselves. Raises ApiError: INVALID_REQUEST.
+    The values are already validated one by one. Raises ApiError: INVALID_REQUEST.
     """
     own = str(state.node_id)
     before = [state.image.config(BROKER_RESOURCE, name) for name in (own, _WHOLE_CLUSTER)]

@@ -1,8 +1,8 @@
-"""Which names a topic may have.
+"""Valid names of topics.
 
-A name becomes part of a directory's name and of metric names, hence the letters and the
-length. In metric names dots turn into underscores, so two topics that differ only there
-would be one: the second is refused.
+A name becomes part of a directory name and of metric names, which limits its characters and its
+length. In metric names dots become underscores, so two topics that differ only in these would
+collide: the second is refused.
 """
 
 from typing import Final
@@ -12,7 +12,7 @@ _LEGAL: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0
 
 
 def topic_name_problem(name: str) -> str | None:
-    """What is wrong with ``name``, in Kafka's words; None if nothing is."""
+    """Kafka's message for an invalid ``name``; None if it is valid."""
     if not name:
         return "Topic name is invalid: the empty string is not allowed"
     if name in (".", ".."):

@@ -1,8 +1,8 @@
 """CreateTopics and DeleteTopics.
 
-Every topic of a request stands alone: one that cannot be created gets its error, the
-others are created. Names that appear twice are refused without looking at either, since
-nobody can say which was meant.
+The topics of a request are independent: one that cannot be created gets an error, the others
+are created. A name that appears twice is refused both times, since it is unclear which was
+meant.
 """
 
 from collections.abc import Iterable
@@ -47,7 +47,7 @@ UNKNOWN_TOPIC_ID: Final = "This server does not host this topic ID."
 def create_topics(
     state: ControllerState, request: CreateTopicsRequest
 ) -> Outcome[CreateTopicsResponse]:
-    """Create what can be created; with ``validate_only``, say what would be."""
+    """Create topics; with ``validate_only``, validate without applying."""
     once, twice = _split_duplicates(topic.name for topic in request.topics)
     wanted = [t for t in request.topics if t.name in once and t.name != METADATA_TOPIC]
     try:
@@ -56,7 +56,7 @@ def create_topics(
         results = [creation.create(topic) for topic in wanted]
         check_record_count(len(creation.records))
     except ApiError as error:
-        # Such a request fails as a whole: every topic in it is answered alike.
+        # Such a request fails as a whole: every topic gets the same error.
         results = [_failed(topic.name, error) for topic in request.topics]
         return Outcome([], CreateTopicsResponse(topics=results))
     for name in twice:
@@ -70,7 +70,7 @@ def create_topics(
 
 
 def _split_duplicates(names: Iterable[str]) -> tuple[dict[str, None], dict[str, None]]:
-    """Names that appear once, and names that appear more often, both in order."""
+    """The names that appear once and those that appear more often, both in order."""
     once: dict[str, None] = {}
     twice: dict[str, None] = {}
     for name in names:
@@ -101,7 +101,7 @@ def _failed(name: str, error: ApiError) -> CreatableTopicResult:
 
 
 class _Creation:
-    """The topics of one request, one after the other."""
+    """Creates the topics of one request, one after the other."""
 
     def __init__(self, state: ControllerState) -> None:
         self.state = state
@@ -135,7 +135,7 @@ class _Creation:
         )
 
     def _new_id(self) -> bytes:
-        """An id that no topic has, even if the dice begin anew with every start."""
+        """An id that no topic has, even if the random generator repeats after a restart."""
         while True:
             topic_id = new_uuid(self.state.rng)
             if topic_id not in self.state.image.topics_by_id and topic_id not in self._ids:
@@ -143,7 +143,7 @@ class _Creation:
                 return topic_id
 
     def _check_name(self, name: str) -> None:
-        # The order matters: an existing topic is said to exist, whatever else is wrong.
+        # The order matters: TOPIC_ALREADY_EXISTS takes precedence over all other errors.
         if name in self.state.image.topics_by_name:
             message = f"Topic '{name}' already exists."
             raise ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, message)
@@ -213,7 +213,7 @@ class _Creation:
         return [partitions[index] for index in range(len(partitions))]
 
     def _effective_settings(self, settings: dict[str, str | None]) -> list[CreatableTopicConfigs]:
-        """Every topic setting with the value it will have, sorted by name."""
+        """Every topic setting with its effective value, sorted by name."""
         overrides = {name: value for name, value in settings.items() if value is not None}
         key = tuple(sorted(overrides.items()))
         known = self._effective.get(key)
@@ -235,7 +235,7 @@ class _Creation:
 def delete_topics(
     state: ControllerState, request: DeleteTopicsRequest, version: int
 ) -> Outcome[DeleteTopicsResponse]:
-    """Delete topics by name or by id, never by both."""
+    """Delete topics by name or by id, but not by both."""
     if not state.config.delete_topic_enable:
         return Outcome([], _deletion_disabled(request, version))
     deletion = _Deletion(state)
@@ -265,7 +265,7 @@ def _deletion_disabled(request: DeleteTopicsRequest, version: int) -> DeleteTopi
 
 
 class _Deletion:
-    """The topics named in one request, sorted out and then deleted."""
+    """Validates and deletes the topics of one request."""
 
     def __init__(self, state: ControllerState) -> None:
         self._state = state
@@ -317,7 +317,7 @@ class _Deletion:
                 code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                 self.fail(name, NO_UUID, UNKNOWN_TOPIC, code)
             elif topic.id in self._ids:
-                # Neither is obeyed: naming it twice may well be a mistake.
+                # Neither is deleted: naming it twice may be a mistake.
                 found.pop(topic.id, None)
                 message = "The provided topic name maps to an ID that was already supplied."
                 self.fail(name, topic.id, message)

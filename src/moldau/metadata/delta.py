@@ -1,13 +1,12 @@
-"""Records turned into the next image, and the list of what they changed.
+"""Applies records to an image, giving the next image and the list of changes.
 
-A delta stands on an image and takes records in order. It copies a table when it first
-writes to it, and a topic's partitions when it first writes to that topic; ``build``
-then hands the tables over as the new image. Listeners get the delta next to the image,
-so that a node with ten thousand partitions looks only at those that moved.
+A delta starts from an image and replays records in order. It copies a table before the first
+write to it, and a topic's partitions before the first write to that topic; ``build`` makes the
+tables the new image. Listeners get the delta together with the image, so that a node with ten
+thousand partitions processes only those that changed.
 
-A record that contradicts the image (an unknown topic, a stale broker epoch) means that
-the log and this code disagree about history: it raises MetadataError and nothing is
-published.
+A record that contradicts the image (an unknown topic, a stale broker epoch) means that the log
+and this code disagree: it raises MetadataError and nothing is published.
 """
 
 from collections.abc import Callable, Iterable
@@ -35,13 +34,13 @@ from moldau.protocol.records import metadata as records
 
 
 class MetadataError(Exception):
-    """A record that cannot follow the ones before it."""
+    """A record contradicts the records before it."""
 
 
 class MetadataDelta:
-    """What some records change about ``base``.
+    """The changes of some records to ``base``.
 
-    Read after replaying: ``created_topics`` and ``deleted_topics`` (by id, in order),
+    To be read after replaying: ``created_topics`` and ``deleted_topics`` (by id, in order),
     ``changed_partitions`` (topic id -> partition -> registration, created ones included),
     ``changed_configs``, ``changed_brokers`` (None: unregistered), ``changed_features``,
     ``changed_quotas``, and flags for the rest. A topic that is deleted and created again
@@ -62,7 +61,7 @@ class MetadataDelta:
         self.scram_changed = False
         self.tokens_changed = False
         self._next_producer_id = base.next_producer_id
-        # A topic under way: its name and the partitions that will be its image's.
+        # A topic that is being changed: its name and its new partitions.
         self._topics: dict[bytes, tuple[str, dict[int, PartitionRegistration]]] = {}
         self._names: dict[str, bytes] = {}
         self._configs: dict[ConfigResource, dict[str, str] | None] = {}
@@ -89,7 +88,7 @@ class MetadataDelta:
         )
 
     def replay(self, record: Message) -> None:
-        """Take one record into account; transaction markers are the loader's business."""
+        """Apply one record; the loader handles transaction markers."""
         handler = _HANDLERS.get(record.RECORD_KEY)
         if handler is None:
             raise MetadataError(f"cannot replay {type(record).__name__}")
@@ -100,7 +99,7 @@ class MetadataDelta:
             self.replay(record)
 
     def build(self, offset: int, epoch: int, timestamp_ms: int) -> MetadataImage:
-        """The image after the records, as of ``offset``. The delta takes no more records."""
+        """The image after the records, as of ``offset``. No records may be replayed after this."""
         base = self.base
         topics_by_name, topics_by_id = self._build_topics()
         return MetadataImage(
@@ -138,7 +137,7 @@ class MetadataDelta:
     # Topics and partitions
 
     def _topic(self, topic_id: bytes) -> dict[int, PartitionRegistration]:
-        """The topic's partitions, free to be changed."""
+        """A modifiable copy of the topic's partitions."""
         topic = self._topics.get(topic_id)
         if topic is None:
             image = self.base.topics_by_id.get(topic_id)
@@ -268,7 +267,7 @@ class MetadataDelta:
 
     def _feature_level(self, record: records.FeatureLevelRecord) -> None:
         if record.name == KRAFT_VERSION:
-            # It belongs in control records; a stray one must not survive (KAFKA-18979).
+            # It belongs in control records; a misplaced one is dropped (KAFKA-18979).
             return
         level = record.feature_level
         if record.name == METADATA_VERSION:
@@ -364,11 +363,11 @@ class MetadataDelta:
         self.changed_controllers[record.controller_id] = ControllerRegistration.from_record(record)
 
     def _nothing(self, record: Message) -> None:
-        """NoOpRecord, and the ZooKeeper migration that Kafka 4 no longer knows."""
+        """Ignored records: NoOpRecord, and those of the ZooKeeper migration."""
 
 
 def _merged(base: Any, changes: Any) -> Any:
-    """``base`` with the changes, None meaning removal; ``base`` itself if there are none."""
+    """``base`` with the changes, where None means removal; ``base`` itself if there are none."""
     if not changes:
         return base
     merged = dict(base)
@@ -414,7 +413,7 @@ def apply(
     epoch: int = -1,
     timestamp_ms: int = -1,
 ) -> tuple[MetadataImage, MetadataDelta]:
-    """The image after the records, and what they changed."""
+    """The image after the records, and the delta."""
     delta = MetadataDelta(image)
     delta.replay_all(all_records)
     return delta.build(offset, epoch, timestamp_ms), delta

@@ -1,13 +1,12 @@
-"""Feature levels: what a cluster has agreed to write, and what this software can read.
+"""Feature levels: those finalised for the cluster, and those that this software supports.
 
-A feature level is a promise about the records in the metadata log. It is finalised
-once for the whole cluster, when it is formatted or by an UpdateFeatures request, so
-that no node ever meets a record that it cannot read.
+A feature level determines which records may be in the metadata log. It is finalised for the
+whole cluster, when it is formatted or by an UpdateFeatures request, so that no node has to read
+a record that it does not know.
 
-``metadata.version`` is the feature the others hang on: a new cluster gets, for every
+``metadata.version`` is the feature that the others depend on: a new cluster gets, for every
 other feature, the highest level whose bootstrap metadata.version it has reached.
-``kraft.version`` is kept by the quorum itself, in control records, and never in a
-FeatureLevelRecord.
+``kraft.version`` is kept by the quorum in control records, and never in a FeatureLevelRecord.
 """
 
 from typing import Final, NamedTuple
@@ -22,7 +21,7 @@ STREAMS_VERSION: Final = "streams.version"
 
 MIN_METADATA_VERSION: Final = 7
 LATEST_METADATA_VERSION: Final = 30
-# One more is known by name but not yet stable, so that it is refused with a clear reason.
+# The next level is known but not stable yet, so that it is refused with a clear reason.
 LATEST_TESTING_METADATA_VERSION: Final = 31
 
 # From these levels of metadata.version on, a kind of record or field may be written.
@@ -68,7 +67,7 @@ METADATA_CHANGED_AT: Final = frozenset((7, 8, 11, 13, 14, 15, 17, 23, 30))
 
 
 class VersionRange(NamedTuple):
-    """The levels of a feature that a node can work with, both ends included."""
+    """The levels of a feature that a node supports, inclusive."""
 
     min_version: int
     max_version: int
@@ -103,7 +102,7 @@ _REQUIRED_METADATA_VERSIONS: Final[dict[tuple[str, int], int]] = {
 
 
 def metadata_version_name(level: int) -> str:
-    """``4.3-IV0`` for 30; the bare number for a level nobody here knows."""
+    """``4.3-IV0`` for 30; the number for an unknown level."""
     return METADATA_VERSION_NAMES.get(level, str(level))
 
 
@@ -111,7 +110,7 @@ def parse_metadata_version(text: str) -> int:
     """The level of ``4.3-IV0``, or of the newest stable version of release ``4.3``.
 
     Raises:
-        ValueError: naming ``text`` and the versions there are.
+        ValueError: the version is unknown.
     """
     found = -1
     for level, name in METADATA_VERSION_NAMES.items():
@@ -139,7 +138,7 @@ def default_level(feature: str, metadata_version: int) -> int:
 
 
 def default_features(metadata_version: int) -> dict[str, int]:
-    """All levels but kraft.version's, by name, as a new cluster finalises them."""
+    """The levels of a new cluster by name, without kraft.version."""
     levels = {METADATA_VERSION: metadata_version}
     for feature in sorted(_BOOTSTRAP_METADATA_VERSIONS):
         levels[feature] = default_level(feature, metadata_version)

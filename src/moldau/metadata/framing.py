@@ -1,8 +1,8 @@
 """Metadata records as bytes: ``frame version, record key, record version, body``.
 
-The first three are unsigned varints, and the frame version is 1. The version a record
-is written in follows from the cluster's metadata.version and not from what this
-software can do, so that every node of the cluster can read it.
+The first three are unsigned varints, and the frame version is 1. The version of a record
+depends on the metadata.version of the cluster and not on this software, so that every node of
+the cluster can read it.
 """
 
 import copy
@@ -34,7 +34,7 @@ RECORD_CLASSES: Final[dict[int, type[Message]]] = _record_classes()
 
 
 def record_version(record: Message, metadata_version: int) -> int:
-    """The version to write ``record`` in, in a cluster at ``metadata_version``."""
+    """The version of ``record`` in a cluster at ``metadata_version``."""
     if isinstance(record, records.PartitionRecord | records.PartitionChangeRecord):
         if metadata_version >= METADATA_4_0_IV1:
             return 2
@@ -46,7 +46,7 @@ def record_version(record: Message, metadata_version: int) -> int:
             return 3
         return 2 if metadata_version >= METADATA_3_4_IV0 else 1
     if isinstance(record, records.BrokerRegistrationChangeRecord):
-        # The lowest version that can say it, as Kafka's controller writes it.
+        # The lowest version that can represent it, as Kafka's controller writes it.
         if record.cordoned_log_dirs is not None:
             return 3
         if record.log_dirs:
@@ -56,7 +56,7 @@ def record_version(record: Message, metadata_version: int) -> int:
 
 
 def _as_of(record: Message, version: int) -> Message:
-    """The record without what an older version has no field for."""
+    """The record without the fields that an older version lacks."""
     if isinstance(record, records.PartitionRecord) and version < 2:
         record = copy.copy(record)
         record.eligible_leader_replicas = None

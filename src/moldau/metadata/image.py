@@ -1,8 +1,8 @@
 """The cluster as of one offset of the metadata log: an immutable value.
 
-Whoever holds an image holds a consistent view; nothing in it ever changes. A new image
-shares every part that did not change with the one before (``metadata/delta.py`` makes
-it), so publishing one costs what changed and a copy of the tables that it touched.
+An image is a consistent view; nothing in it ever changes. A new image shares every unchanged
+part with the previous one (``metadata/delta.py`` builds it), so the cost of a new image is the
+changes and a copy of the tables they affect.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ GROUP_RESOURCE: Final = 32
 
 
 class ConfigResource(NamedTuple):
-    """What a setting belongs to. A broker resource named "" is the cluster's default."""
+    """What a setting belongs to. The broker resource "" holds the cluster-wide defaults."""
 
     type: int
     name: str
@@ -69,7 +69,7 @@ class TopicImage:
 
 
 class ScramCredential(NamedTuple):
-    """What a user's password was turned into for one SCRAM mechanism."""
+    """The stored credential of a user for one SCRAM mechanism."""
 
     salt: bytes
     stored_key: bytes
@@ -101,7 +101,7 @@ class DelegationToken(NamedTuple):
 
 
 class MetadataImage(NamedTuple):
-    """Everything the metadata log says up to and including ``offset``."""
+    """The state after all metadata records up to and including ``offset``."""
 
     offset: int = -1
     epoch: int = -1
@@ -132,12 +132,12 @@ class MetadataImage(NamedTuple):
         return self.configs.get(ConfigResource(resource_type, name), {})
 
     def partition(self, topic: str, partition: int) -> PartitionRegistration | None:
-        """What is known of a partition, or None if the topic or the partition is not."""
+        """A partition, or None if the topic or the partition does not exist."""
         image = self.topics_by_name.get(topic)
         return None if image is None else image.partitions.get(partition)
 
     def has_same_content(self, other: "MetadataImage") -> bool:
-        """Equality but for the place in the log."""
+        """Equality without regard to the offset."""
         return self[3:] == other[3:]
 
 

@@ -1,8 +1,7 @@
-"""Where a node listens and what it supports, as every message says it that introduces one.
+"""Endpoints and supported features of a node, in the messages that register one.
 
-A broker or a controller introduces itself in a request, and the metadata log keeps that in a
-record: four messages, each with classes of its own for the same fields. They are read into these
-values, and written from them.
+Brokers and controllers register with a request, and the metadata log stores that in a record:
+four messages, each with its own classes for the same fields. These values are their common form.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -14,7 +13,7 @@ T = TypeVar("T")
 
 
 class Endpoint(NamedTuple):
-    """Where a node listens, as registered."""
+    """A registered listener of a node."""
 
     name: str
     host: str
@@ -23,7 +22,7 @@ class Endpoint(NamedTuple):
 
 
 class EndpointField(Protocol):
-    """A listener in any of the messages."""
+    """The fields of a listener in any of the messages."""
 
     name: str
     host: str
@@ -32,7 +31,7 @@ class EndpointField(Protocol):
 
 
 class FeatureField(Protocol):
-    """A feature in any of the messages."""
+    """The fields of a feature in any of the messages."""
 
     name: str
     min_supported_version: int
@@ -46,7 +45,7 @@ def endpoints_of(fields: Iterable[EndpointField]) -> tuple[Endpoint, ...]:
 
 
 def endpoint_fields(field: Callable[..., T], endpoints: Iterable[Endpoint]) -> list[T]:
-    """The endpoints in the class of some message."""
+    """Convert endpoints to the class of a message."""
     return [field(**endpoint._asdict()) for endpoint in endpoints]
 
 
@@ -58,7 +57,7 @@ def features_of(fields: Iterable[FeatureField]) -> dict[str, VersionRange]:
 
 
 def feature_fields(field: Callable[..., T], features: Mapping[str, VersionRange]) -> list[T]:
-    """The features in the class of some message."""
+    """Convert features to the class of a message."""
     return [
         field(
             name=name,

@@ -1,8 +1,8 @@
-"""A metadata log replayed batch by batch, with its transactions (KIP-868).
+"""Replays the metadata log batch by batch, with its transactions (KIP-868).
 
-Records between BeginTransactionRecord and EndTransactionRecord become visible all at
-once; an AbortTransactionRecord, or a controller that died in between, makes them never
-have been. So they are kept aside until the marker that decides, while the offsets go on.
+Records between BeginTransactionRecord and EndTransactionRecord become visible together. After
+an AbortTransactionRecord, or a failure of the controller in between, they are discarded. So they
+are buffered until the transaction ends, while the offsets advance.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _ABORT = AbortTransactionRecord.RECORD_KEY
 
 
 class MetadataLoader:
-    """Turns batches into images. ``transaction_offset`` is -1 outside a transaction."""
+    """Builds images from batches. ``transaction_offset`` is -1 outside a transaction."""
 
     def __init__(self, image: MetadataImage = EMPTY_IMAGE) -> None:
         self.image = image
@@ -36,7 +36,7 @@ class MetadataLoader:
     def add_batch(
         self, base_offset: int, epoch: int, timestamp_ms: int, records: Sequence[Message]
     ) -> None:
-        """Replay the records of one batch, of which the first has ``base_offset``."""
+        """Replay the records of one batch; the first has ``base_offset``."""
         offset = base_offset
         for record in records:
             key = record.RECORD_KEY
@@ -57,7 +57,7 @@ class MetadataLoader:
         self.add_offsets(offset - 1, epoch, timestamp_ms)
 
     def add_offsets(self, last_offset: int, epoch: int, timestamp_ms: int) -> None:
-        """Note a batch without metadata records: a control batch."""
+        """Advance the offset past a control batch, which has no metadata records."""
         self._offset = last_offset
         self._epoch = epoch
         self._timestamp_ms = timestamp_ms
@@ -65,8 +65,8 @@ class MetadataLoader:
     def add_delta(
         self, delta: MetadataDelta, last_offset: int, epoch: int, timestamp_ms: int
     ) -> None:
-        """Take over a batch whose records have been replayed on the image as it is."""
-        assert delta.base is self.image, "the image has changed meanwhile"
+        """Add a batch whose records have already been replayed on the current image."""
+        assert delta.base is self.image, "the image has changed since"
         assert self._delta.is_empty, "there are records that are not in the image yet"
         assert self.transaction_offset < 0, "a transaction is open"
         self._delta = delta
@@ -85,7 +85,7 @@ class MetadataLoader:
         return self._offset != self.image.offset or not self._delta.is_empty
 
     def take(self) -> tuple[MetadataImage, MetadataDelta]:
-        """The image as of the last batch, and what changed since the last ``take``."""
+        """The image as of the last batch, and the changes since the last ``take``."""
         delta = self._delta
         self.image = delta.build(self._offset, self._epoch, self._timestamp_ms)
         self._delta = MetadataDelta(self.image)

@@ -1,7 +1,7 @@
-"""What the metadata log says about one partition, one broker, one controller.
+"""The registered state of partitions, brokers and controllers.
 
-These are values: a change makes a new one. Replica lists are tuples, because most
-partitions share the same few and nobody may change them in place.
+These are immutable values: a change creates a new one. Replica lists are tuples, because many
+partitions share the same few.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ RECOVERED: Final = 0
 RECOVERING: Final = 1
 NO_RECOVERY_CHANGE: Final = -1
 
-# Kafka's reserved directory ids: where a replica lies when no directory is named.
+# Kafka's reserved directory ids, used when no directory is named.
 MIGRATING_DIRECTORY: Final = NO_UUID
 UNASSIGNED_DIRECTORY: Final = bytes(15) + b"\x01"
 LOST_DIRECTORY: Final = bytes(15) + b"\x02"
@@ -112,7 +112,7 @@ class PartitionRegistration:
         )
 
     def merge(self, record: PartitionChangeRecord) -> "PartitionRegistration":
-        """This partition after the change; naming a leader, even the same, begins a new epoch."""
+        """This partition after the change; naming a leader, even the same, starts an epoch."""
         replicas = self.replicas if record.replicas is None else tuple(record.replicas)
         directories = self.directories
         if record.directories is not None:
@@ -144,7 +144,7 @@ class PartitionRegistration:
         )
 
     def without_elr(self) -> "PartitionRegistration":
-        """This partition after a ClearElrRecord, which counts as a change of its epoch."""
+        """This partition after a ClearElrRecord, which increments the partition epoch."""
         change = PartitionChangeRecord(eligible_leader_replicas=[], last_known_elr=[])
         return self.merge(change)
 
@@ -161,7 +161,7 @@ class PartitionRegistration:
             leader_epoch=self.leader_epoch,
             partition_epoch=self.partition_epoch,
             directories=list(self.directories),
-            # Tagged fields, left out when there is nothing to say.
+            # Tagged fields, omitted if empty.
             eligible_leader_replicas=list(self.elr) if self.elr else None,
             last_known_elr=list(self.last_known_elr) if self.last_known_elr else None,
         )
@@ -278,7 +278,7 @@ class BrokerRegistration(NamedTuple):
 
     @property
     def is_active(self) -> bool:
-        """Whether it may lead partitions and take new replicas."""
+        """Whether it may lead partitions and get new replicas."""
         return not self.fenced and not self.in_controlled_shutdown
 
     @property
@@ -288,12 +288,12 @@ class BrokerRegistration(NamedTuple):
         return any(directory not in self.cordoned_log_dirs for directory in self.log_dirs)
 
     def has_online_dir(self, directory_id: bytes) -> bool:
-        """Whether a replica in that directory can be served. Where none is named, it may be."""
+        """Whether the directory is online. True if no directory is named."""
         if directory_id in (UNASSIGNED_DIRECTORY, MIGRATING_DIRECTORY):
             return True
         if directory_id == LOST_DIRECTORY:
             return False
-        # Registered before directories had ids: a broker that lost all would not be here.
+        # Registered before directories had ids: without a working one it would not be registered.
         return not self.log_dirs or directory_id in self.log_dirs
 
     def endpoint(self, listener: str) -> Endpoint | None:
@@ -304,7 +304,7 @@ class BrokerRegistration(NamedTuple):
 
 
 class ControllerRegistration(NamedTuple):
-    """One incarnation of a controller, as it introduced itself to the quorum."""
+    """One incarnation of a controller, as it registered with the quorum."""
 
     id: int
     incarnation_id: bytes

@@ -1,8 +1,8 @@
-"""An image written out as the shortest list of records that builds it again.
+"""Writes an image as the shortest list of records that recreates it.
 
-Features come first, metadata.version before all others, because it says how the rest
-is to be read. The order of everything else is the image's own: replaying a snapshot
-and taking it again gives the same records.
+Features come first, and metadata.version before all others, because it determines how the rest
+is read. Everything else keeps the order of the image: replaying a snapshot and taking it again
+gives the same records.
 """
 
 from collections.abc import Iterator

@@ -2,6 +2,6 @@
 
 ``schema/`` describes every layout as text, ``generator/`` turns it into the modules of
 ``messages/`` and ``records/`` (``python -m moldau.protocol.generator``), which are checked
-in. ``reading`` and ``writing`` hold the primitives the generated code is made of, ``header``
-the request and response headers, ``api`` what each API key means.
+in. ``reading`` and ``writing`` hold the primitives that the generated code uses, ``header`` the
+request and response headers, ``api`` the table of APIs.
 """

@@ -1,7 +1,7 @@
-"""What each API key means: names, versions, and the classes of its messages.
+"""The table of APIs by key: names, versions, and message classes.
 
-Message modules are imported when they are first asked for, so that a broker that nobody
-asks about delegation tokens never loads them.
+Message modules are imported when they are first used, so that a broker does not load the
+messages of APIs that no client calls.
 """
 
 from importlib import import_module
@@ -43,7 +43,7 @@ class Api:
         self.min_version = min_version
         self.max_version = max_version
         self.first_flexible = first_flexible
-        # The newest version is not offered to clients by default.
+        # The newest version is not advertised to clients by default.
         self.latest_unstable = latest_unstable
         # "broker", "controller" or both.
         self.listeners = listeners

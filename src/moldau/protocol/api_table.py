@@ -1,4 +1,4 @@
-"""What every API key means. Generated from schema/*.txt: do not edit."""
+"""The table of APIs. Generated from schema/*.txt: do not edit."""
 
 # fmt: off
 # ruff: noqa: E501

@@ -1,14 +1,14 @@
-"""A stretch of a file that travels through the broker without being read.
+"""A region of a file that is sent without being read into memory.
 
-A Fetch response of a megabyte is never bytes in this process: the log hands out a region,
-the message carries it in a ``records`` field, and the network passes it to ``sendfile``.
+The records of a large Fetch response are never read by this process: the log returns a region,
+the message carries it in a ``records`` field, and the network layer passes it to ``sendfile``.
 """
 
 from typing import Protocol
 
 
 class RegionFile(Protocol):
-    """What a region needs from the file it lies in."""
+    """What a region needs from its file."""
 
     def fileno(self) -> int: ...
 
@@ -29,7 +29,7 @@ class FileRegion:
         return self.size
 
     def read(self) -> bytes:
-        """The bytes themselves, for the paths that cannot do without them."""
+        """The bytes, for code that needs them in memory."""
         return self.file.pread(self.size, self.position)
 
     def __repr__(self) -> str:

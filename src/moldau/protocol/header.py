@@ -1,13 +1,13 @@
 """Request and response headers.
 
-A request says what it is before anything else: API key, version, correlation id. Whether
-tagged fields follow the client id depends on the API and version, so the header cannot be
-read without the table of APIs. The client id itself keeps its old two-byte length in every
-version, so that a broker can name the client of a request it does not understand.
+A request begins with API key, version and correlation id. Whether tagged fields follow the
+client id depends on the API and version, so the header cannot be read without the table of
+APIs. The client id itself has a two-byte length in every version, so that a broker can name the
+client of a request it does not understand.
 
-ApiVersions is the exception twice over. Its answer always has the oldest header, since the
-client does not know yet what the broker speaks; and a request of a version that we do not
-know is still read as far as the client id, because it is answered with what we do know.
+ApiVersions is an exception in two ways. Its response always has the oldest header, since the
+client does not know yet which versions the broker supports. And the header of a request with an
+unknown version is still read up to the client id, because the response lists the known versions.
 """
 
 from typing import Final
@@ -22,7 +22,7 @@ API_VERSIONS_KEY: Final = 18
 
 
 class RequestHeader:
-    """Who asks for what."""
+    """The API, version and correlation id of a request, and the client id."""
 
     __slots__ = ("api_key", "api_version", "client_id", "correlation_id")
 
@@ -54,11 +54,11 @@ class RequestHeader:
 def decode_request_header(frame: bytes) -> tuple[RequestHeader, int]:
     """The header at the start of ``frame``, and where the request's body begins.
 
-    The version is not checked against the versions that the API has: the caller knows
-    which of them it serves.
+    The version is not checked against the versions of the API: the caller knows which of
+    them it supports.
 
     Raises:
-        MalformedMessage: no header, or the key of no API.
+        MalformedMessage: the header is invalid, or the API key is unknown.
     """
     try:
         api_key = read_i16_be(frame, 0)

@@ -1,4 +1,4 @@
-"""What every generated message is: fields, equality, and a version to be written in.
+"""The base classes of generated messages.
 
 ``Struct`` is a group of fields inside a message, ``Message`` a whole one. The generated
 classes add the constructor, ``decode`` and ``encode``.
@@ -10,8 +10,8 @@ from mypy_extensions import mypyc_attr
 
 from moldau.protocol.file_region import Part
 
-# The default of every list argument, told apart from a list that was passed by identity:
-# each message gets a fresh list, and None stays what it is on the wire, a null array.
+# The default of every list argument, recognised by identity: each message gets a new list, and
+# None keeps its meaning on the wire, a null array.
 NO_ITEMS: Final[list[Any]] = []
 
 
@@ -37,9 +37,9 @@ class Message(Struct):
     """A request, a response or the body of a record."""
 
     __slots__ = ()
-    # The API key of requests and responses, -1 for the rest.
+    # The API key of requests and responses, -1 for other messages.
     API_KEY: ClassVar[int] = -1
-    # What a record of a metadata or coordinator log says it is, -1 for the rest.
+    # The type of a record in a metadata or coordinator log, -1 for other messages.
     RECORD_KEY: ClassVar[int] = -1
     MIN_VERSION: ClassVar[int] = 0
     MAX_VERSION: ClassVar[int] = 0
@@ -51,7 +51,7 @@ class Message(Struct):
         """The message that begins at ``position``, and the position after it.
 
         Raises:
-            MalformedMessage: the bytes are no such message.
+            MalformedMessage: the bytes are not such a message.
         """
         raise NotImplementedError
 
@@ -59,10 +59,10 @@ class Message(Struct):
         """The message as bytes.
 
         Raises:
-            ValueError: a field holds what ``version`` cannot say.
+            ValueError: a field has a value that ``version`` cannot represent.
         """
         raise NotImplementedError
 
     def encode_parts(self, writer_prefix: bytes, version: int) -> list[Part]:
-        """Like ``encode``, after ``writer_prefix``, with large records left uncopied."""
+        """Like ``encode``, after ``writer_prefix``, without copying large records."""
         raise NotImplementedError

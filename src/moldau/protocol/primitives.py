@@ -1,6 +1,6 @@
-"""The protocol's vocabulary for the layers above, in one place.
+"""The encoding primitives that other packages import.
 
-``reading`` and ``writing`` are the implementation; this is what other packages import.
+``reading`` and ``writing`` are the implementation.
 """
 
 from moldau.protocol.file_region import FileRegion, Part, RegionFile

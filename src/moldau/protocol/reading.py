@@ -1,13 +1,13 @@
 """Decoding primitives: from bytes at a position to a value and the position after it.
 
 The generated decoders are straight-line calls into this module. Fixed-size numbers come
-from ``librt.strings`` directly; here is what has a length. The rules:
+from ``librt.strings`` directly; this module reads values with a length. The rules:
 
 * A read past the end is an ``IndexError``, bad UTF-8 a ``UnicodeDecodeError``; both become
   ``MalformedMessage`` once, in the outermost ``decode``, not field by field.
-* A length is checked against the bytes that are left before anything is allocated for it,
-  so a message can never claim more memory than a small multiple of its own size.
-* Kafka's own limits hold: strings up to 32,767 bytes, varints up to 5 or 10 bytes.
+* A length is checked against the remaining bytes before anything is allocated, so that
+  decoding never takes more memory than a small multiple of the message's size.
+* Kafka's limits apply: strings up to 32,767 bytes, varints up to 5 or 10 bytes.
 """
 
 from typing import Final
@@ -20,22 +20,22 @@ from moldau.protocol.giving_way import give_way
 MAX_STRING_BYTES: Final = 32767
 # Loops over arrays let other threads run after so many elements, less one: a power of two.
 LONG_RUN: Final = 1023
-# Records up to this size are copied out of their frame: a view of them costs more than the
-# copy, and so does everything that is done with a view.
+# Records up to this size are copied out of their frame: a view costs more than the copy, and
+# everything done with a view is slower.
 COPIED_RECORDS_BYTES: Final = 4096
 
 
-class MalformedMessage(ValueError):  # noqa: N818 - it names the message, not the error
-    """Bytes that are no message of the version they claim to be."""
+class MalformedMessage(ValueError):  # noqa: N818 - the name describes the message
+    """The bytes are not a valid message of the given version."""
 
 
 def malformed(name: str, version: int, error: Exception) -> MalformedMessage:
-    """The one error that leaves a ``decode``, naming message, version and reason."""
+    """The error that ``decode`` raises, with message name, version and reason."""
     return MalformedMessage(f"{name} version {version}: {error}")
 
 
 def unknown_version(name: str, version: int, lowest: int, highest: int) -> MalformedMessage:
-    """The version is not one that the message has."""
+    """The message has no such version."""
     return MalformedMessage(f"{name} has no version {version}: versions are {lowest} to {highest}")
 
 
@@ -136,7 +136,7 @@ def read_nullable_string(data: bytes, position: i64) -> tuple[str | None, i64]:
 
 
 def read_compact_string(data: bytes, position: i64) -> tuple[str, i64]:
-    # Lengths of one byte are read here: plain Python pays dearly for every call.
+    # Lengths of one byte are read inline: calls are expensive in plain Python.
     length: i64 = data[position]
     if length < 128:
         position += 1
@@ -193,7 +193,7 @@ def _cut_records(data: bytes, position: i64, end: i64) -> bytes | memoryview:
 
 
 def read_records(data: bytes, position: i64) -> tuple[bytes | memoryview, i64]:
-    """Record batches; unless they are small a view of the frame, and nothing is copied."""
+    """Record batches: a view of the frame, or a copy if they are small."""
     length: int = read_i32_be(data, position)
     position += 4
     end = _bytes_end(data, position, length)
@@ -225,7 +225,7 @@ def _bad_count(data: bytes, position: i64, count: i64) -> MalformedMessage:
 
 
 def read_count(data: bytes, position: i64, element_bytes: i64) -> tuple[i64, i64]:
-    """An array's length, possible with elements of at least ``element_bytes``."""
+    """The length of an array, checked against elements of at least ``element_bytes``."""
     count: int = read_i32_be(data, position)
     position += 4
     if count < 0 or count * element_bytes > len(data) - position:
@@ -234,7 +234,7 @@ def read_count(data: bytes, position: i64, element_bytes: i64) -> tuple[i64, i64
 
 
 def read_nullable_count(data: bytes, position: i64, element_bytes: i64) -> tuple[i64, i64]:
-    """Like ``read_count``; -1 stands for a null array."""
+    """Like ``read_count``; -1 means a null array."""
     if read_i32_be(data, position) == -1:
         return -1, position + 4
     return read_count(data, position, element_bytes)
@@ -299,7 +299,7 @@ def read_compact_string_list(data: bytes, position: i64, count: i64) -> tuple[li
 
 
 def read_tag(data: bytes, position: i64) -> tuple[i64, i64, i64]:
-    """A tagged field's number, where its value begins and where it ends."""
+    """The number of a tagged field, and the start and end of its value."""
     tag, position = read_uvarint(data, position)
     size, position = read_uvarint(data, position)
     end = position + size
@@ -309,11 +309,11 @@ def read_tag(data: bytes, position: i64) -> tuple[i64, i64, i64]:
 
 
 def wrong_tag_size(tag: i64) -> MalformedMessage:
-    return MalformedMessage(f"tag {tag} is not of the size it says")
+    return MalformedMessage(f"tag {tag} does not have the size it declares")
 
 
 def skip_tags(data: bytes, position: i64) -> i64:
-    """Step over a section of tagged fields, none of which is known."""
+    """Skip a section of unknown tagged fields."""
     count, position = read_uvarint(data, position)
     for _ in range(count):
         position = read_tag(data, position)[2]

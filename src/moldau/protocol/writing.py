@@ -1,7 +1,7 @@
 """Encoding primitives: one value appended to a ``BytesWriter``.
 
 The counterpart of ``reading``. Out-of-range numbers and over-long strings are a
-``ValueError``, as is a null where the version allows none: the message was built wrong.
+``ValueError``, as is a null that the version does not allow: the message was built incorrectly.
 """
 
 from typing import Final
@@ -13,8 +13,8 @@ from moldau.protocol.file_region import FileRegion, Part
 from moldau.protocol.giving_way import give_way
 from moldau.protocol.reading import LONG_RUN, MAX_STRING_BYTES
 
-# Records up to this size are copied into the message around them: one more buffer in the
-# reply costs more than the copy.
+# Records up to this size are copied into the message: another buffer in the response costs
+# more than the copy.
 COPIED_RECORDS_BYTES: Final = 1024
 
 
@@ -23,7 +23,7 @@ def unsupported_version(name: str, version: int, lowest: int, highest: int) -> V
 
 
 def unsupported_field(name: str, field: str, version: int) -> ValueError:
-    """A value that the version has no place for, and that must not be dropped silently."""
+    """The version has no such field, and the value must not be dropped silently."""
     return ValueError(f"{name}.{field} is set, but version {version} has no such field")
 
 
@@ -65,25 +65,25 @@ def write_bool(writer: BytesWriter, value: bool) -> None:
 
 def write_i8(writer: BytesWriter, value: int) -> None:
     if value < -128 or value > 127:
-        raise ValueError(f"{value} is no int8")
+        raise ValueError(f"{value} is not an int8")
     writer.append(value & 0xFF)
 
 
 def write_u16(writer: BytesWriter, value: int) -> None:
     if value < 0 or value > 0xFFFF:
-        raise ValueError(f"{value} is no uint16")
+        raise ValueError(f"{value} is not a uint16")
     write_i16_be(writer, value - 0x10000 if value > 0x7FFF else value)
 
 
 def write_u32(writer: BytesWriter, value: int) -> None:
     if value < 0 or value > 0xFFFFFFFF:
-        raise ValueError(f"{value} is no uint32")
+        raise ValueError(f"{value} is not a uint32")
     write_i32_be(writer, value - 0x100000000 if value > 0x7FFFFFFF else value)
 
 
 def write_uuid(writer: BytesWriter, value: bytes) -> None:
     if len(value) != 16:
-        raise ValueError(f"{value!r} is no uuid: 16 bytes expected")
+        raise ValueError(f"{value!r} is not a uuid: expected 16 bytes")
     writer.write(value)
 
 
@@ -145,7 +145,7 @@ def write_compact_nullable_bytes(writer: BytesWriter, value: bytes | None) -> No
 
 
 def _write_record_bytes(writer: BytesWriter, parts: list[Part] | None, records: Part) -> None:
-    """Append small records to ``writer``; large ones become a part of their own."""
+    """Append small records to ``writer``; large ones become a separate part."""
     if parts is not None and len(records) > COPIED_RECORDS_BYTES:
         parts.append(writer.getvalue())
         parts.append(records)
@@ -159,7 +159,7 @@ def _write_record_bytes(writer: BytesWriter, parts: list[Part] | None, records: 
 
 
 def write_records(writer: BytesWriter, parts: list[Part] | None, records: Part) -> None:
-    """Record batches; ``parts`` collects what must not be copied (None: copy everything)."""
+    """Record batches; ``parts`` collects the buffers (None: copy everything)."""
     write_i32_be(writer, len(records))
     _write_record_bytes(writer, parts, records)
 

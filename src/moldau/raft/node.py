@@ -1,22 +1,19 @@
-"""One voter of the metadata quorum: who leads, and what is committed (Raft; KIP-595).
+"""One voter of the metadata quorum: elections and the high watermark (Raft; KIP-595).
 
-The node is handed messages and events and answers with effects, in the order in which
-they must happen. It does no I/O: the driver persists, appends and sends, and reports
-back what became of it.
+The node takes messages and events and returns effects, in the order in which they must
+happen. It does no I/O: the driver persists, appends and sends, and reports the results.
 
-How the pieces meet:
-
-* ``start`` and ``tick`` begin an election when it is time. A voter that is alone in its
-  quorum needs nobody's vote: it becomes leader at once, in one step and one write.
-* ``step`` takes the messages of other voters and the driver's own reports
+* ``start`` and ``tick`` start an election when it is due. The only voter of a quorum needs no
+  other votes: it becomes leader at once, with one write.
+* ``step`` takes the messages of other voters and the reports of the driver
   (``LogFlushed``, ``ReplicaFetched``).
 
 Rules this module keeps:
 
-* The epoch never falls, and in one epoch a node votes at most once; both are persisted
-  before anybody hears of them (Raft §5.2).
+* The epoch never decreases, and in one epoch a node votes at most once; both are persisted
+  before they are sent (Raft §5.2).
 * A vote goes only to a candidate whose log is at least as complete (Raft §5.4.1).
-* The high watermark never falls, counts only what a voter has flushed, and does not move
+* The high watermark never decreases, counts only flushed records, and does not advance
   in a new epoch until that epoch's first record is committed (Raft §5.4.2, Figure 8).
 * A node that led an epoch does not lead it again after a restart: it cannot know which of
   its unflushed records others have seen.
@@ -31,7 +28,7 @@ from moldau.raft.voters import VoterSet
 
 
 class Role(Enum):
-    """What a node is in its epoch."""
+    """The role of a node in its epoch."""
 
     UNATTACHED = "unattached"
     CANDIDATE = "candidate"
@@ -40,7 +37,7 @@ class Role(Enum):
 
 
 class LogEnd(NamedTuple):
-    """How far a log goes. Compares as Raft compares logs: by epoch, then by length."""
+    """The end of a log. Ordered as Raft orders logs: by epoch, then by length."""
 
     epoch: int
     offset: int
@@ -71,13 +68,13 @@ class BeginQuorumEpoch(NamedTuple):
 
 
 class LogFlushed(NamedTuple):
-    """The own log is on disk up to, not including, ``end_offset``."""
+    """This node's log is on disk up to, but not including, ``end_offset``."""
 
     end_offset: int
 
 
 class ReplicaFetched(NamedTuple):
-    """Another voter has everything before ``end_offset``: it asked for it next."""
+    """Another voter has everything before ``end_offset``, which it asked for next."""
 
     replica_id: int
     end_offset: int
@@ -90,27 +87,27 @@ Message = VoteRequest | VoteResponse | BeginQuorumEpoch | LogFlushed | ReplicaFe
 
 
 class Persist(NamedTuple):
-    """Write the quorum state and have it on disk before the next effect."""
+    """Write and flush the quorum state before the next effect."""
 
     state: QuorumState
 
 
 class AppendLeaderChange(NamedTuple):
-    """Open the epoch with a LeaderChange control record at the end of the log."""
+    """Append a LeaderChange control record, the first record of the epoch."""
 
     leader_epoch: int
     granting_voters: tuple[int, ...]
 
 
 class Send(NamedTuple):
-    """Hand a message to another voter."""
+    """Send a message to another voter."""
 
     node_id: int
     message: VoteRequest | VoteResponse | BeginQuorumEpoch
 
 
 class Committed(NamedTuple):
-    """Everything before ``high_watermark`` will never be taken back."""
+    """Everything before ``high_watermark`` is committed."""
 
     high_watermark: int
 
@@ -156,7 +153,7 @@ class RaftNode:
         return self.role is Role.LEADER
 
     def start(self, now_ms: int) -> list[Effect]:
-        """Begin after loading the log and the quorum state."""
+        """Start, after the log and the quorum state have been loaded."""
         if self.voters.is_only_voter(self.node_id):
             return self._become_candidate(now_ms)
         if self.state.leader_id not in (NO_NODE, self.node_id):
@@ -165,14 +162,14 @@ class RaftNode:
         return []
 
     def tick(self, now_ms: int) -> list[Effect]:
-        """Call this now and then; elections begin here."""
+        """Start an election if one is due. To be called regularly."""
         may_stand = self.role is not Role.LEADER and self.node_id in self.voters.voters
         if may_stand and now_ms >= self._election_at_ms:
             return self._become_candidate(now_ms)
         return []
 
     def step(self, message: Message, now_ms: int) -> list[Effect]:
-        """Take one message or report into account."""
+        """Process one message or report."""
         if isinstance(message, LogFlushed):
             return self._on_end_offset(self.node_id, message.end_offset)
         if isinstance(message, ReplicaFetched):
@@ -184,7 +181,7 @@ class RaftNode:
         return self._on_begin_quorum_epoch(message, now_ms)
 
     def appended(self, end_offset: int) -> None:
-        """The driver wrote to the log in the present epoch; it now ends at ``end_offset``."""
+        """The driver appended to the log in the current epoch; it now ends at ``end_offset``."""
         self.log_end = LogEnd(self.state.leader_epoch, end_offset)
 
     # Elections
@@ -193,7 +190,7 @@ class RaftNode:
         epoch = self.state.leader_epoch + 1
         self._granted = {self.node_id: None}
         if self.voters.is_only_voter(self.node_id):
-            # To lead an epoch is to have voted for oneself in it: one write says both.
+            # A leader has voted for itself in its epoch: one write records both.
             self.state = QuorumState(epoch)
             return self._become_leader()
         self.role = Role.CANDIDATE
@@ -272,7 +269,7 @@ class RaftNode:
         return [Persist(self.state)]
 
     def _set_election_timer(self, now_ms: int) -> None:
-        # Spread out, so that voters rarely stand against each other (Raft §5.2).
+        # Randomised, so that voters rarely compete (Raft §5.2).
         spread_ms = self._rng.randrange(self._election_timeout_ms)
         self._election_at_ms = now_ms + self._election_timeout_ms + spread_ms
 

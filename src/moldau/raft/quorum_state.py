@@ -1,6 +1,6 @@
-"""What a voter must remember across restarts: the epoch, and whom it voted for or follows.
+"""The persistent state of a voter: the epoch, and its vote or leader.
 
-It lives in the file ``quorum-state``, one line of JSON. Version 0 belongs to a quorum
+The file ``quorum-state`` holds it as one line of JSON. Version 0 belongs to a quorum
 with a static list of voters (kraft.version 0); version 1 names the candidate's directory
 as well, so that a voter whose disk was replaced counts as another voter (KIP-853).
 """
@@ -15,7 +15,7 @@ NO_NODE: Final = -1
 
 
 class QuorumState(NamedTuple):
-    """At most one of ``leader_id`` and ``voted_id`` is given."""
+    """At most one of ``leader_id`` and ``voted_id`` is set."""
 
     leader_epoch: int = 0
     leader_id: int = NO_NODE
@@ -51,7 +51,7 @@ def decode_quorum_state(contents: bytes) -> QuorumState:
     """The state in a file's contents.
 
     Raises:
-        ValueError: saying what is wrong with them.
+        ValueError: the contents are invalid.
     """
     try:
         data = json.loads(contents)

@@ -1,8 +1,8 @@
-"""Who votes in the metadata quorum.
+"""The voters of the metadata quorum.
 
 With kraft.version 0 the list is the setting ``controller.quorum.voters``, the same on
 every node, and directories have no ids. From kraft.version 1 on it is data: VotersRecords
-in the metadata log itself, the latest one valid (KIP-853).
+in the metadata log itself, of which the latest is valid (KIP-853).
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from moldau.protocol.records.client_data import VotersRecordVoter as VoterRecord
 
 
 class VoterEndpoint(NamedTuple):
-    """Where a voter listens for the other voters."""
+    """An address at which a voter accepts connections of other voters."""
 
     name: str
     host: str
@@ -23,7 +23,7 @@ class VoterEndpoint(NamedTuple):
 
 
 class Voter(NamedTuple):
-    """A member of the quorum: its node, and the directory that holds its log."""
+    """A member of the quorum: its node id and the directory of its log."""
 
     id: int
     directory_id: bytes = NO_UUID
@@ -33,7 +33,7 @@ class Voter(NamedTuple):
 
 
 class VoterSet(NamedTuple):
-    """The voters by id, in the order they were listed."""
+    """The voters by id, in the order of the list."""
 
     voters: Mapping[int, Voter] = {}
 
@@ -49,7 +49,7 @@ class VoterSet(NamedTuple):
         return len(self.voters) == 1 and node_id in self.voters
 
     def with_voter(self, voter: Voter) -> "VoterSet":
-        """This set with a voter added, or replaced if its id is there already."""
+        """This set with a voter added, or replaced if it has the same id."""
         return VoterSet({**self.voters, voter.id: voter})
 
     @staticmethod

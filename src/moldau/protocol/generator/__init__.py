@@ -1,1 +1,1 @@
-"""From the text schema to Python modules; see ``schema.py`` for the schema's form."""
+"""Generates Python modules from the text schema; ``schema.py`` describes its syntax."""

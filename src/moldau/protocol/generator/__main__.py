@@ -10,7 +10,7 @@ PROTOCOL = Path(__file__).resolve().parent.parent
 
 
 def generate() -> dict[str, str]:
-    """Every generated file's text, by its path below ``protocol/``."""
+    """The text of every generated file, by its path below ``protocol/``."""
     files = load(PROTOCOL / "schema")
     texts = {"api_table.py": api_table(files)}
     for file in files:
@@ -18,13 +18,13 @@ def generate() -> dict[str, str]:
             texts[f"messages/{file.name}.py"] = module(file)
         else:
             texts[f"records/{file.name.removesuffix('_records')}.py"] = module(file)
-    texts["messages/__init__.py"] = '"""Requests and responses, a module per API."""\n'
-    texts["records/__init__.py"] = '"""Record bodies, a module per log they are found in."""\n'
+    texts["messages/__init__.py"] = '"""Requests and responses, one module per API."""\n'
+    texts["records/__init__.py"] = '"""Record bodies, one module per log."""\n'
     return texts
 
 
 def stale(texts: dict[str, str]) -> list[str]:
-    """The files that differ from ``texts``, or should not be there."""
+    """The files that differ from ``texts`` or should not exist."""
     present = {
         path.relative_to(PROTOCOL).as_posix()
         for folder in ("messages", "records")
@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> int:
     names = stale(texts)
     if "--check" in arguments:
         for name in names:
-            print(f"{name} is not what the schema gives: python -m moldau.protocol.generator")
+            print(f"{name} is out of date: run python -m moldau.protocol.generator")
         return 1 if names else 0
     for name in names:
         path = PROTOCOL / name

@@ -1,8 +1,8 @@
-"""Pieces of code that depend on the version, and how they become lines.
+"""Version-dependent pieces of code, and how they are rendered as lines.
 
-An ``Op`` reads or writes one field in one layout. The ops of neighbouring fields that
-branch at the same versions are joined under one ``if``; inside a branch, consecutive reads
-of fixed size share one step of the position.
+An ``Op`` reads or writes one field in one layout. The ops of adjacent fields that branch at the
+same versions are joined under one ``if``; inside a branch, consecutive fixed-size reads share one
+increment of the position.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ GIVE_WAY = ("if nth & LONG_RUN == LONG_RUN:", "    give_way()")
 
 @dataclass(frozen=True)
 class Op:
-    """Lines of code. ``{at}`` in a fixed-size read stands for where it begins."""
+    """Lines of code. In a fixed-size read, ``{at}`` stands for its position."""
 
     lines: tuple[str, ...]
     fixed_size: int = 0
@@ -26,7 +26,7 @@ def line(*lines: str) -> Op:
 
 @dataclass
 class Branches:
-    """The same step in different versions: ops from each of ``cuts`` on, newest first."""
+    """The same step in different versions: the ops from each of ``cuts`` on, newest first."""
 
     cuts: tuple[int, ...]
     ops: list[list[Op]]
@@ -37,7 +37,7 @@ def indent(lines: Sequence[str]) -> list[str]:
 
 
 def render(ops: Sequence[Op]) -> list[str]:
-    """Ops as lines, with the steps of the position put together."""
+    """Render ops as lines, combining increments of the position."""
     out: list[str] = []
     offset = 0
     for op in ops:
@@ -56,7 +56,7 @@ def render(ops: Sequence[Op]) -> list[str]:
 
 
 def join(steps: Sequence[Branches]) -> list[Branches]:
-    """Put neighbours that branch alike together."""
+    """Merge adjacent steps that branch at the same versions."""
     joined: list[Branches] = []
     for step in steps:
         if joined and joined[-1].cuts == step.cuts:

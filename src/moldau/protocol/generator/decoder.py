@@ -1,4 +1,4 @@
-"""Generates ``_read_x``: a struct out of bytes."""
+"""Generates ``_read_x``, which reads a struct from bytes."""
 
 from moldau.protocol.generator.code import GIVE_WAY, Branches, Op, indent, line, render_all
 from moldau.protocol.generator.layout import Layout, Scope
@@ -78,7 +78,7 @@ def _read(scope: Scope, field: Field, layout: Layout, versions: Versions) -> Op:
 
 
 def _read_tagged(scope: Scope, field: Field) -> list[str]:
-    """The value of a tagged field; it is always in the compact layout."""
+    """Read the value of a tagged field, which always has the compact layout."""
     target = _local(field)
     nullable = field.nullable is not None
     if field.struct is not None and not field.is_array and nullable:
@@ -111,8 +111,8 @@ def _tag_section(scope: Scope) -> list[str]:
             loop.extend(indent(_read_tagged(scope, field)))
         loop += ["else:", "    position = end"]
         loop += ["if position != end:", "    raise wrong_tag_size(tag)"]
-        # Mostly no tag is sent, and the section is a single zero. ``tags`` must not change in
-        # the loop: compiled code would see the new value as the loop's end.
+        # Usually no tag is sent, and the section is a single zero. ``tags`` must not change in
+        # the loop: compiled code would use the new value as the loop's end.
         known = ["tags, position = read_uvarint(data, position)", "for _ in range(tags):"]
         known += indent(loop)
         body = ["if data[position]:", *indent(known), "else:", "    position += 1"]

@@ -1,4 +1,4 @@
-"""Generates ``_write_x``: a struct into a ``BytesWriter``."""
+"""Generates ``_write_x``, which writes a struct to a ``BytesWriter``."""
 
 from moldau.protocol.generator.code import GIVE_WAY, Branches, Op, indent, line, render_all
 from moldau.protocol.generator.decoder import LIST_NAMES
@@ -56,7 +56,7 @@ class _Writer:
         return f'raise null_field("{self.name}", "{field.name}", version)'
 
     def absent(self, field: Field) -> list[Op]:
-        """For a version that lacks the field: refuse a value that would be lost."""
+        """In a version without the field, refuse a value that would be lost."""
         if field.ignorable:
             return []
         condition = is_set(field, f"message.{field.name}")
@@ -116,7 +116,7 @@ class _Writer:
         return Op(tuple(lines))
 
     def tagged(self, field: Field) -> list[str]:
-        """One tagged field: its number, its size, its value in the compact layout."""
+        """Write one tagged field: tag, size, and the value in the compact layout."""
         if not field.is_array and field.type in FIXED_SIZES:
             size = FIXED_SIZES[field.type]
             value = self.write(field, Layout(False, False)).lines

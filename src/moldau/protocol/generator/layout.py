@@ -1,7 +1,7 @@
-"""How a field lies on the wire in each version, cut into ranges of equal layout.
+"""The wire layout of a field in each version, split into version ranges of equal layout.
 
-Generated code asks about the version as rarely as it can: a field's versions are cut where
-its layout changes, and neighbours that are cut at the same places share their branches.
+Generated code tests the version as rarely as possible: the versions of a field are split where
+its layout changes, and adjacent fields that are split at the same versions share their branches.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from moldau.protocol.generator.schema import FIXED_SIZES, Field, Message, Struct
 
 @dataclass(frozen=True)
 class Layout:
-    """How a field that is present is written: old or compact lengths, null or not."""
+    """How a present field is encoded: classic or compact lengths, nullable or not."""
 
     compact: bool
     nullable: bool
@@ -20,7 +20,7 @@ class Layout:
 
 @dataclass
 class Scope:
-    """A struct together with the versions that it appears in."""
+    """A struct with the versions in which it occurs."""
 
     struct: Struct
     versions: Versions
@@ -31,12 +31,12 @@ class Scope:
         return 0 <= self.first_flexible <= version
 
     def layout(self, field: Field, version: int) -> Layout | None:
-        """None where the field is not in the body: absent, or among the tagged fields."""
+        """None if the field is not in the body: it is absent, or a tagged field."""
         if version not in field.versions or field.tag is not None:
             return None
         nullable = field.nullable is not None and version in field.nullable
         variable = field.is_array or field.type not in FIXED_SIZES
-        # A struct's own bytes do not depend on the flag; only its null marker exists.
+        # The bytes of a struct do not depend on the flag; only its null marker does.
         compact = variable and self.is_flexible(version) and (field.is_array or not field.is_struct)
         return Layout(compact, nullable)
 

@@ -65,7 +65,7 @@ def imports(text: str) -> str:
 
 
 def _has_default_sentinel(field: Field) -> bool:
-    """A struct that may be null but is not by default: None cannot mean "not given"."""
+    """Whether None cannot mean "not given": a nullable struct whose default is not null."""
     return (
         field.struct is not None
         and not field.is_array
@@ -95,7 +95,7 @@ def _parameter(message: Message, field: Field) -> tuple[str, str]:
 
 
 def _body(message: Message, fields: Sequence[Field]) -> list[str]:
-    """The part that structs and messages have in common."""
+    """The common part of structs and messages."""
     names = ", ".join(f'"{field.name}"' for field in fields) + ("," if len(fields) == 1 else "")
     lines = [f"__slots__ = ({names})", f"FIELDS: ClassVar[tuple[str, ...]] = ({names})"]
     if fields:
@@ -201,7 +201,7 @@ def module(file: SchemaFile) -> str:
 def api_table(files: Sequence[SchemaFile]) -> str:
     """The text of the table of APIs."""
     lines = [
-        '"""What every API key means. Generated from schema/*.txt: do not edit."""',
+        '"""The table of APIs. Generated from schema/*.txt: do not edit."""',
         "",
         "# fmt: off",
         "# ruff: noqa: E501",

@@ -26,7 +26,7 @@ def function_name(verb: str, struct: str) -> str:
 def annotation(message: Message, field: Field) -> str:
     """The Python type of the attribute."""
     if field.type == "records":
-        # Only answers are sent from files.
+        # Only responses are sent from files.
         element = "bytes | memoryview" if message.kind == "request" else "Part"
     elif field.struct is not None:
         element = field.struct.name
@@ -37,7 +37,7 @@ def annotation(message: Message, field: Field) -> str:
 
 
 def is_optional(field: Field) -> bool:
-    """A tagged struct that is not sent is None rather than an object full of defaults.
+    """Whether the default is None: a tagged struct that is not sent is not created.
 
     A Fetch response has three of them per partition, and almost none is ever sent.
     """
@@ -50,7 +50,7 @@ def is_optional(field: Field) -> bool:
 
 
 def default_value(field: Field) -> str:
-    """A fresh default, as an expression."""
+    """An expression that creates the default value."""
     if field.default_is_null or is_optional(field):
         return "None"
     if field.is_array:

@@ -1,4 +1,4 @@
-"""The text schema: its form, and the model it is read into.
+"""The text schema: its syntax, and the model it is parsed into.
 
 A file describes one API (``produce.txt``) or one family of records
 (``metadata_records.txt``). An API file begins with a line about the API::
@@ -11,16 +11,16 @@ and holds a ``request`` and a ``response``; a record file holds ``record`` (meta
 
     name type [versions] [tag=N] [default=X] [ignorable]
 
-* ``versions``: ``5+``, ``3-12`` or ``7``; left out where the field is in every version of
-  what surrounds it.
+* ``versions``: ``5+``, ``3-12`` or ``7``; omitted if the field is in every version of the
+  enclosing struct or message.
 * ``type``: a number, ``bool``, ``string``, ``bytes``, ``uuid``, ``records``, a struct, or
-  ``[type]``. ``?`` behind it: null is allowed (``?10+``: from version 10).
-* ``tag``: a tagged field (KIP-482). ``default``: what it is when a version lacks it, or
-  when the tag is not sent; zero, empty, or a struct of defaults if nothing is said.
-* ``ignorable``: a value that the version cannot carry is dropped; otherwise it is an error.
+  ``[type]``. A trailing ``?`` allows null (``?10+``: from version 10).
+* ``tag``: a tagged field (KIP-482). ``default``: the value if the version lacks the field or
+  the tag is not sent; otherwise zero, empty, or a struct of defaults.
+* ``ignorable``: a value is dropped if the version lacks the field; otherwise that is an error.
 
-A struct's fields are indented under its first use, or stand in a ``struct`` block; its
-name is known in the whole file. Lines beginning with ``#`` are comments.
+The fields of a struct are indented under its first use, or listed in a ``struct`` block; its
+name is valid in the whole file. Lines beginning with ``#`` are comments.
 """
 
 import re
@@ -44,7 +44,7 @@ VARIABLE_TYPES = ("string", "bytes", "records")
 
 
 class SchemaError(ValueError):
-    """A line that is not of the form above."""
+    """A line with a syntax error."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Versions:
             return None
         match = re.fullmatch(r"(\d+)(?:(\+)|-(\d+))?", text)
         if match is None:
-            raise SchemaError(f"{text!r} is no range of versions")
+            raise SchemaError(f"{text!r} is not a range of versions")
         lowest = int(match[1])
         if match[2]:
             return cls(lowest, HIGHEST)
@@ -96,7 +96,7 @@ class Field:
 
     @property
     def default_is_null(self) -> bool:
-        # Nobody writes it down for records, but where they may be null they are by default.
+        # Records that may be null are null by default, without saying so.
         is_records = self.type == "records" and self.nullable is not None
         return self.default == "null" or is_records
 
@@ -111,7 +111,7 @@ class Struct:
     fields: list[Field] = field(default_factory=list)
 
     def has_records(self) -> bool:
-        """Whether record batches are in it, at any depth."""
+        """Whether it contains record batches, at any depth."""
         return any(
             f.type == "records" or (f.struct is not None and f.struct.has_records())
             for f in self.fields
@@ -146,7 +146,7 @@ class SchemaFile:
     name: str
     api: Api | None
     messages: list[Message]
-    # In an order in which every struct comes after those it uses.
+    # Sorted so that every struct comes after those it uses.
     structs: list[Struct]
 
 
@@ -158,7 +158,7 @@ def _parse_field(line: str, within: Versions) -> Field:
     name, type_text, *rest = line.split()
     match = re.fullmatch(r"(\[?)(\w+)(\]?)(?:(\?)(\S*))?", type_text)
     if match is None or bool(match[1]) != bool(match[3]):
-        raise SchemaError(f"{type_text!r} is no type")
+        raise SchemaError(f"{type_text!r} is not a type")
     versions = within
     if rest and rest[0][0].isdigit():
         parsed = Versions.parse(rest.pop(0))
@@ -185,7 +185,7 @@ class _Parser:
         self.file = SchemaFile(name, None, [], [])
         self.structs: dict[str, Struct] = {}
         self.versions = Versions(0, HIGHEST)
-        # The struct that a line of each depth belongs to, and the versions it lives in.
+        # For each indentation depth, the struct and its versions.
         self.open: list[tuple[Struct, Versions]] = []
 
     def feed(self, line: str) -> None:
@@ -226,7 +226,7 @@ class _Parser:
             self.file.api = Api(name, key, versions, first_flexible, listeners, unstable)
             return
         if kind not in ("request", "response", "record", "key", "value", "data"):
-            raise SchemaError(f"{kind!r} begins no message")
+            raise SchemaError(f"{kind!r} is not a kind of message")
         message = Message(kind, name, key, versions, first_flexible, Struct(name))
         self.file.messages.append(message)
         self.open = [(message.fields, versions)]
@@ -249,7 +249,7 @@ class _Parser:
 
 
 def parse(name: str, text: str) -> SchemaFile:
-    """Read one file's text. Raises SchemaError naming file and line."""
+    """Parse the text of one file. Raises SchemaError naming file and line."""
     parser = _Parser(name)
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -262,6 +262,6 @@ def parse(name: str, text: str) -> SchemaFile:
 
 
 def load(directory: Path) -> list[SchemaFile]:
-    """Every file of the schema, APIs in the order of their keys, then records by name."""
+    """All files of the schema: APIs sorted by key, then records sorted by name."""
     files = [parse(path.stem, path.read_text()) for path in sorted(directory.glob("*.txt"))]
     return sorted(files, key=lambda f: (f.api.key if f.api else HIGHEST, f.name))

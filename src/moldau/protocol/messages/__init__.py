@@ -1,1 +1,1 @@
-"""Requests and responses, a module per API."""
+"""Requests and responses, one module per API."""

@@ -1,1 +1,1 @@
-"""Record bodies, a module per log they are found in."""
+"""Record bodies, one module per log."""
