@@ -1,1 +1,1 @@
-"""The group coordinator: who reads what, and how far everybody has come (pure)."""
+"""The group coordinator: members, assignments and committed offsets (pure)."""

@@ -1,12 +1,12 @@
-"""A classic group: members who agree on a protocol, a leader and a generation.
+"""A classic group: members with a common protocol, a leader and a generation.
 
-    EMPTY ──join──► PREPARING_REBALANCE ──everybody is here──► COMPLETING_REBALANCE
+    EMPTY ──join──► PREPARING_REBALANCE ──all have joined────► COMPLETING_REBALANCE
       ▲                 ▲    │                                     │         │
-      └──nobody is here─┼────┘                          change ◄───┘         │ leader's sync
+      └──no members─────┼────┘                          change ◄───┘         │ leader's sync
                         └──────────────change────────── STABLE ◄─────────────┘
 
-The group only keeps its books here. When to go from one state to the next is decided in
-``classic_rebalance``; requests come in through ``classic_join`` and ``classic_members``.
+This module holds the state of the group. ``classic_rebalance`` decides on transitions;
+``classic_join`` and ``classic_members`` handle the requests.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ NO_TIMESTAMP: Final = -1
 
 
 class ClassicState(Enum):
-    """The names are those that DescribeGroups and ListGroups show."""
+    """The states of a group, with their names in DescribeGroups and ListGroups."""
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
@@ -61,9 +61,9 @@ _MAY_FOLLOW: Final[dict[ClassicState, tuple[ClassicState, ...]]] = {
 
 
 class ClassicGroup:
-    """Members in the order they came, those who are only promised an id, and the generation.
+    """The members in the order they joined, the pending member ids, and the generation.
 
-    A group without protocol type and members is a simple one: somebody keeps offsets under
+    A group without protocol type and members is a simple group: a client commits offsets under
     its name without joining it.
     """
 
@@ -111,17 +111,17 @@ class ClassicGroup:
         self.members: dict[str, ClassicMember] = {}
         # Instance id to member id.
         self.static_members: dict[str, str] = {}
-        # Ids that were given out with MEMBER_ID_REQUIRED and have not come back yet.
+        # Ids that were returned with MEMBER_ID_REQUIRED and have not joined yet.
         self.pending_join: dict[str, None] = {}
         # Members of this generation that have not sent their sync yet.
         self.pending_sync: dict[str, None] = {}
         self.waiting_joins = 0
-        # None: it cannot be known. Only the consumer protocol says what is subscribed to.
+        # None if unknown: only the consumer protocol contains the subscribed topics.
         self.subscribed_topics: frozenset[str] | None = None
-        # Of the first rebalance: how long this round of waiting is, and what is left after it.
+        # Of the initial rebalance: the current delay, and the time left after it.
         self.initial_delay: tuple[int, int] | None = None
         self.new_member_added = False
-        # It was read from the log in a state that its members could not go on with.
+        # It was loaded from the log in a state that requires a rebalance.
         self.must_rebalance = False
         self.last_written: GroupMetadataValue | None = None
         # How many members support each protocol.
@@ -151,14 +151,14 @@ class ClassicGroup:
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """The slowest member's, since all are waited for."""
+        """The longest timeout of all members, since the group waits for all of them."""
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     def is_leader(self, member_id: str) -> bool:
         return self.leader_id is not None and self.leader_id == member_id
 
     def is_subscribed_to(self, topic: str) -> bool:
-        """When in doubt a group of consumers is, and any other is not."""
+        """If unknown, true for a group of consumers and false for any other."""
         if self.subscribed_topics is None:
             return self.uses_consumer_protocol
         return topic in self.subscribed_topics
@@ -166,7 +166,7 @@ class ClassicGroup:
     def supports_protocols(
         self, protocol_type: str, protocols: Sequence[JoinGroupRequestProtocol]
     ) -> bool:
-        """Whether a member with these could join: one of them must be everybody's."""
+        """Whether a member with these protocols could join: all must have one in common."""
         if self.is_empty:
             return bool(protocol_type) and bool(protocols)
         if self.protocol_type != protocol_type:
@@ -175,7 +175,7 @@ class ClassicGroup:
         return any(self._support.get(protocol.name, 0) == size for protocol in protocols)
 
     def validate_member(self, member_id: str, group_instance_id: str | None) -> None:
-        """Raises ApiError: UNKNOWN_MEMBER_ID, or FENCED_INSTANCE_ID if somebody took its place."""
+        """Raises ApiError: UNKNOWN_MEMBER_ID, or FENCED_INSTANCE_ID if it was replaced."""
         if group_instance_id is not None:
             owner = self.static_members.get(group_instance_id)
             if owner is None:
@@ -185,7 +185,7 @@ class ClassicGroup:
                 message = f"{group_instance_id} of {self.group_id} is {owner}, not {member_id}"
                 raise ApiError(ErrorCode.FENCED_INSTANCE_ID, message)
         if member_id not in self.members:
-            message = f"{member_id!r} is no member of {self.group_id}"
+            message = f"{member_id!r} is not a member of {self.group_id}"
             raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID, message)
 
     # -- members ---------------------------------------------------------------------------
@@ -212,7 +212,7 @@ class ClassicGroup:
         session_timeout_ms: int,
         waiting: WaitingJoin | None,
     ) -> None:
-        """A member joins again, perhaps with something new to say."""
+        """A member joins again, possibly with other protocols or timeouts."""
         self._count_protocols(member, -1)
         member.protocols = distinct_protocols(protocols)
         self._count_protocols(member, 1)
@@ -221,7 +221,7 @@ class ClassicGroup:
         self._wait(member, waiting)
 
     def remove(self, member_id: str) -> None:
-        """Forget the member or the pending id; another member leads if it was the leader."""
+        """Remove the member or the pending id; if it was the leader, choose another."""
         member = self.members.pop(member_id, None)
         if member is not None:
             self._count_protocols(member, -1)
@@ -236,7 +236,7 @@ class ClassicGroup:
     def replace_static(
         self, group_instance_id: str, new_member_id: str, out: Outcome
     ) -> ClassicMember:
-        """The instance came back under a new id; whoever used the old one is fenced."""
+        """The instance has a new member id; the old one is fenced."""
         old_id = self.static_members[group_instance_id]
         old = self.members.pop(old_id)
         fenced = int(ErrorCode.FENCED_INSTANCE_ID)
@@ -259,14 +259,14 @@ class ClassicGroup:
         if self.is_leader(old_id):
             self.leader_id = new_member_id
         self.static_members[group_instance_id] = new_member_id
-        # The replaced member may still owe its sync; its successor does then.
+        # If the sync of the replaced member is pending, its successor must send it.
         if old_id in self.pending_sync:
             del self.pending_sync[old_id]
             self.pending_sync[new_member_id] = None
         return new
 
     def elect_joined_leader(self) -> bool:
-        """Whether the leader is among those who joined, if need be another one than before."""
+        """Choose a leader among the joined members if necessary; False if none has joined."""
         if self.leader_id is None:
             return False
         if self.members[self.leader_id].waiting_join is not None:
@@ -280,7 +280,7 @@ class ClassicGroup:
     # -- answers ---------------------------------------------------------------------------
 
     def answer_join(self, member: ClassicMember, response: JoinGroupResponse, out: Outcome) -> bool:
-        """Answer the join the member waits for, if it does."""
+        """Answer the pending join of the member, if there is one."""
         waiting = member.waiting_join
         if waiting is None:
             return False
@@ -289,7 +289,7 @@ class ClassicGroup:
         return True
 
     def answer_sync(self, member: ClassicMember, response: SyncGroupResponse, out: Outcome) -> bool:
-        """Answer the sync the member waits for, if it does."""
+        """Answer the pending sync of the member, if there is one."""
         if member.waiting_sync is None:
             return False
         out.replies.append(Reply(member.waiting_sync, response))
@@ -297,7 +297,7 @@ class ClassicGroup:
         return True
 
     def answer_all_waiting(self, error: ErrorCode, out: Outcome) -> None:
-        """An error to everybody who waits: the group moves away or changes its kind."""
+        """Answer all pending requests with an error: the group moves or changes its type."""
         for member in self.members.values():
             join = JoinGroupResponse(member_id=member.member_id, error_code=int(error))
             self.answer_join(member, join, out)
@@ -306,7 +306,7 @@ class ClassicGroup:
     def join_response(
         self, member_id: str, *, with_members: bool, skip_assignment: bool = False
     ) -> JoinGroupResponse:
-        """What a member is told about the current generation."""
+        """The response to a join, for the current generation."""
         return JoinGroupResponse(
             generation_id=self.generation_id,
             protocol_type=self.protocol_type,
@@ -318,7 +318,7 @@ class ClassicGroup:
         )
 
     def joined_members(self) -> list[JoinGroupResponseMember]:
-        """Everybody's subscription, for the leader."""
+        """The subscriptions of all members, for the leader."""
         return [
             JoinGroupResponseMember(
                 member_id=member.member_id,
@@ -337,7 +337,7 @@ class ClassicGroup:
         self.state_timestamp_ms = now_ms
 
     def begin_generation(self, now_ms: int) -> None:
-        """Everybody who is coming is here: the next generation, or an empty group."""
+        """All members have joined: start the next generation, or become empty."""
         self.generation_id += 1
         self.protocol_name = self.select_protocol() if self.members else None
         self.subscribed_topics = self.compute_subscribed_topics()
@@ -347,7 +347,7 @@ class ClassicGroup:
         self.pending_sync.clear()
 
     def select_protocol(self) -> str:
-        """The protocol that all support and most would choose."""
+        """The protocol that all members support and most prefer."""
         size = len(self.members)
         candidates = [name for name, count in self._support.items() if count == size]
         votes: dict[str, int] = {}
@@ -367,7 +367,7 @@ class ClassicGroup:
         for member in self.members.values():
             metadata = member.metadata(self.protocol_name)
             try:
-                # Every version begins as version 0 does, and the topics are all we want.
+                # Every version begins like version 0, which has the topics.
                 subscription, _ = ConsumerProtocolSubscription.decode(metadata, 2, 0)
             except MalformedMessage:
                 return None
@@ -406,7 +406,7 @@ class ClassicGroup:
 
 
 def for_version(response: JoinGroupResponse, api_version: int) -> JoinGroupResponse:
-    """No protocol is null from version 7 on, and an empty name before."""
+    """A missing protocol is null from version 7 on, and empty before."""
     if api_version >= 7:
         response.protocol_name = response.protocol_name or None
     else:

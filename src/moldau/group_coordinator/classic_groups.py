@@ -1,4 +1,4 @@
-"""The classic groups of a shard: found, created, read back from the log, and their clocks."""
+"""The classic groups of a shard: lookup, creation, loading from the log, timers."""
 
 import random
 
@@ -24,11 +24,11 @@ from moldau.protocol.records.group_coordinator import GroupMetadataValue
 
 
 class ClassicGroups:
-    """Live groups, by id.
+    """The groups by id.
 
-    A classic group changes when it is asked to, not when its record is replayed: most of
-    what happens to it is never written. So ``replay`` of a record that the group itself
-    has written changes nothing, and any other record replaces the group.
+    A classic group changes when a request is handled, not when its record is replayed: most of
+    its state is never written. So ``replay`` of a record that the group itself has written
+    changes nothing, and any other record replaces the group.
     """
 
     def __init__(self, config: BrokerConfig, rng: random.Random) -> None:
@@ -52,20 +52,20 @@ class ClassicGroups:
             del self.groups[group_id]
         if value is not None:
             group = self.groups[group_id] = _load(group_id, value)
-            # Nothing in the record says that the members who are left have yet to share out
-            # what the others had. A coordinator that died before they did must see to it.
+            # The record does not say that the remaining members have yet to take over
+            # the partitions of the others. If the coordinator failed before, they must rebalance.
             group.must_rebalance = was_consumer_group
 
     def add_simple(self, group_id: str) -> None:
-        """Somebody keeps offsets under this name without joining."""
+        """Add a group whose name is only used to commit offsets."""
         self.groups[group_id] = ClassicGroup(group_id)
 
     def on_loaded(self, now_ms: int) -> Outcome:
-        """Everybody who was a member has a whole session to show up again."""
+        """Every member gets a full session timeout to reconnect."""
         out = Outcome()
         for group in self.groups.values():
             self.start_sessions(group, now_ms)
-            # If the limit was lowered, a rebalance lets the members commit before some go.
+            # If the limit was lowered, a rebalance lets members commit before some are removed.
             is_too_large = len(group.members) > self._config.group_max_size
             if is_too_large or (group.must_rebalance and group.members):
                 self._rebalance.prepare(group, now_ms, out)
@@ -76,7 +76,7 @@ class ClassicGroups:
             self._rebalance.extend_session(group, member, now_ms)
 
     def take_over(self, group_id: str, now_ms: int, *, rebalance: bool) -> Outcome:
-        """A consumer group has turned into this classic one."""
+        """A consumer group has been converted into this classic one."""
         out = Outcome()
         group = self.groups.get(group_id)
         if group is not None:
@@ -124,14 +124,14 @@ class ClassicGroups:
         is_new = group is None
         if group is None:
             if request.member_id:
-                message = f"{request.member_id!r} is no member: no group {request.group_id!r}"
+                message = f"{request.member_id!r} is not a member: no group {request.group_id!r}"
                 raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID, message)
             group = ClassicGroup(request.group_id, state_timestamp_ms=now_ms)
             self.groups[request.group_id] = group
         written = len(out.records)
         self._join.handle(token, request, context, group, now_ms, out)
         if is_new and not group.members and not group.pending_join:
-            # The join was refused, and leaves nothing behind.
+            # The join was refused: leave nothing behind.
             del self.groups[request.group_id]
         elif is_new and len(out.records) == written:
             out.records.append(new_group_metadata_record(group))
@@ -139,7 +139,7 @@ class ClassicGroups:
     def sync(self, token: int, request: SyncGroupRequest, now_ms: int, out: Outcome) -> None:
         group = self._existing(request.group_id)
         if group.is_empty:
-            message = f"nobody is a member of {request.group_id!r}"
+            message = f"group {request.group_id!r} has no members"
             raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID, message)
         self._members.sync(token, request, group, now_ms, out)
 
@@ -151,7 +151,7 @@ class ClassicGroups:
         return self._members.leave(request, group, now_ms, out)
 
     def extend_session(self, group: ClassicGroup, member_id: str, now_ms: int) -> None:
-        """A commit is a sign of life, if the group is stable or rebalancing."""
+        """A commit extends the session, if the group is stable or rebalancing."""
         member = group.members.get(member_id)
         if member is not None and group.state in (
             ClassicState.STABLE,
@@ -179,7 +179,7 @@ def _load(group_id: str, value: GroupMetadataValue) -> ClassicGroup:
         state_timestamp_ms=NO_TIMESTAMP if timestamp_ms == -1 else timestamp_ms,
     )
     for member in value.members:
-        # Records of version 0 have one time-out for both.
+        # Records of version 0 have one timeout for both.
         has_own = member.rebalance_timeout != -1
         group.add(
             ClassicMember(

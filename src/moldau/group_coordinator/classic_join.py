@@ -1,9 +1,8 @@
-"""JoinGroup to a classic group: who comes, and what it means for the others.
+"""JoinGroup to a classic group.
 
-A dynamic member without an id is first given one (KIP-394), so that a client that gives up
-and tries again does not fill the group with members nobody will hear of. A static member
-(KIP-345) takes over the place of its instance id at once, and if the group is stable and
-the protocol stays the same nobody else notices.
+A dynamic member without an id first gets one (KIP-394), so that a client that retries does not
+fill the group with abandoned members. A static member (KIP-345) takes over its instance id at
+once; if the group is stable and the protocol stays the same, there is no rebalance.
 """
 
 import random
@@ -27,7 +26,7 @@ _FIRST_VERSION_THAT_SKIPS_ASSIGNMENT = 9
 
 
 class _Join:
-    """One JoinGroup under way."""
+    """One JoinGroup request in progress."""
 
     __slots__ = ("context", "now_ms", "out", "request", "token")
 
@@ -92,7 +91,7 @@ class ClassicJoin:
             self._join_new(join, group)
         elif request.member_id in group.pending_join:
             if request.group_instance_id is not None:
-                # Ids are promised to dynamic members only; Kafka fails on this one.
+                # Only dynamic members get pending ids; Kafka fails on this request.
                 join.refuse(ErrorCode.UNKNOWN_SERVER_ERROR)
                 return
             self._add(join, group, request.member_id)
@@ -100,10 +99,10 @@ class ClassicJoin:
             self._rejoin(join, group)
 
     def _has_room(self, group: ClassicGroup, member_id: str) -> bool:
-        """Members of the generation have a place; newcomers up to ``group.max.size``.
+        """Whether the member fits: existing ones always do, new ones up to ``group.max.size``.
 
-        During a rebalance those who have joined count, so that a group that is over a
-        lowered limit loses those who come last.
+        During a rebalance only joined members count, so that a group above a lowered limit
+        loses those that join last.
         """
         limit = self._config.group_max_size
         if group.state is ClassicState.PREPARING_REBALANCE:
@@ -151,7 +150,7 @@ class ClassicJoin:
         self._rebalance.prepare_or_complete(group, join.now_ms, join.out)
 
     def _replace_static(self, join: _Join, group: ClassicGroup, member_id: str) -> None:
-        """A static member has restarted: it gets the place and the assignment it had."""
+        """A static member has restarted: it keeps its place and its assignment."""
         request = join.request
         assert request.group_instance_id is not None
         old_leader = group.leader_id
@@ -189,15 +188,15 @@ class ClassicJoin:
         is_leader = group.is_leader(member_id)
         is_same = member.matches(request.protocols)
         if group.state is ClassicState.COMPLETING_REBALANCE and is_same:
-            # It may have missed the answer to its join: it gets it again.
+            # It may have missed the response to its join: send it again.
             join.answer(group.join_response(member_id, with_members=is_leader))
         elif group.state is ClassicState.STABLE and is_same and not is_leader:
             join.answer(group.join_response(member_id, with_members=False))
         elif group.is_empty:
             join.refuse(ErrorCode.UNKNOWN_MEMBER_ID, member_id)
         else:
-            # Also when a leader joins again with nothing new to say: it has seen something
-            # that concerns the assignment, such as more partitions.
+            # Also if a leader joins again without changes: it has noticed something
+            # that affects the assignment, such as new partitions.
             group.update(
                 member,
                 request.protocols,
@@ -211,9 +210,10 @@ class ClassicJoin:
 def _resume(
     join: _Join, group: ClassicGroup, member_id: str, old_leader: str | None
 ) -> JoinGroupResponse:
-    """A leader that resumes must not assign anew (KIP-814).
+    """A leader that resumes must not compute a new assignment (KIP-814).
 
-    Versions that cannot say so name the leader's old id, which makes it a follower.
+    In versions without that flag, the response names the leader's old id, so that it acts as
+    a follower.
     """
     if join.context.api_version >= _FIRST_VERSION_THAT_SKIPS_ASSIGNMENT:
         is_leader = group.is_leader(member_id)

@@ -1,4 +1,4 @@
-"""A member of a classic group, and what it waits for."""
+"""A member of a classic group, with its pending requests."""
 
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from moldau.protocol.messages.join_group import JoinGroupRequestProtocol
 
 
 class WaitingJoin(NamedTuple):
-    """A JoinGroup that will be answered when its group has its next generation."""
+    """A JoinGroup that is answered when the next generation begins."""
 
     token: int
     api_version: int
@@ -17,7 +17,7 @@ class WaitingJoin(NamedTuple):
 def distinct_protocols(
     protocols: Sequence[JoinGroupRequestProtocol],
 ) -> list[JoinGroupRequestProtocol]:
-    """The protocols in the member's order of preference; a name counts once."""
+    """The protocols in the member's order of preference, without duplicate names."""
     by_name: dict[str, JoinGroupRequestProtocol] = {}
     for protocol in protocols:
         by_name.setdefault(protocol.name, protocol)
@@ -25,10 +25,10 @@ def distinct_protocols(
 
 
 class ClassicMember:
-    """What a member said when it joined, its assignment, and the requests it waits for.
+    """The join data of a member, its assignment, and its pending requests.
 
-    A new member has no id to send heartbeats with, so its session ends even while it waits
-    for its join to be answered; for everybody else waiting counts as being alive.
+    A new member has no id to send heartbeats with, so its session can expire while its join is
+    pending; the session of any other member does not expire while a request is pending.
     """
 
     __slots__ = (
@@ -68,7 +68,7 @@ class ClassicMember:
         self.protocols = distinct_protocols(protocols)
         self.assignment = assignment
         self.waiting_join: WaitingJoin | None = None
-        # The token of a SyncGroup that will be answered when the leader has sent its own.
+        # The token of a SyncGroup that is answered when the leader's arrives.
         self.waiting_sync: int | None = None
         self.is_new = False
 
@@ -93,15 +93,15 @@ class ClassicMember:
         raise AssertionError(f"member {self.member_id} has no protocol {protocol_name!r}")
 
     def matches(self, protocols: Sequence[JoinGroupRequestProtocol]) -> bool:
-        """Whether a new join would say the same, in the same order."""
+        """Whether a new join has the same protocols, in the same order."""
         return distinct_protocols(protocols) == self.protocols
 
     def vote(self, candidates: Collection[str]) -> str:
-        """The candidate this member likes best; it supports every one of them."""
+        """The candidate that this member prefers; it supports all of them."""
         return next(name for name in self.protocol_names if name in candidates)
 
     def describe(self, protocol_name: str | None) -> DescribedGroupMember:
-        """The subscription is told only when a protocol has been agreed on."""
+        """The description; the subscription is included only if a protocol has been chosen."""
         return DescribedGroupMember(
             member_id=self.member_id,
             group_instance_id=self.group_instance_id,

@@ -14,7 +14,7 @@ from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRespo
 
 
 class ClassicMembers:
-    """What members of a generation ask for. Methods that refuse raise ApiError."""
+    """Handles requests of the members of a generation. Errors are raised as ApiError."""
 
     def __init__(self, rebalance: ClassicRebalance) -> None:
         self._rebalance = rebalance
@@ -27,7 +27,7 @@ class ClassicMembers:
         now_ms: int,
         out: Outcome,
     ) -> None:
-        """The leader brings the assignment, the others wait for theirs."""
+        """The leader sends the assignments, the others wait for theirs."""
         member_id = request.member_id
         group.validate_member(member_id, request.group_instance_id)
         _check_generation(group, request.generation_id)
@@ -35,8 +35,8 @@ class ClassicMembers:
             request.protocol_name, group.protocol_name
         ):
             message = (
-                f"{group.group_id} agreed on {group.protocol_type}/{group.protocol_name}, "
-                f"not on {request.protocol_type}/{request.protocol_name}"
+                f"{group.group_id} uses {group.protocol_type}/{group.protocol_name}, "
+                f"not {request.protocol_type}/{request.protocol_name}"
             )
             raise ApiError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, message)
         if group.state is ClassicState.PREPARING_REBALANCE:
@@ -58,7 +58,7 @@ class ClassicMembers:
             self._rebalance.assign(group, assignment, now_ms, out)
 
     def heartbeat(self, request: HeartbeatRequest, group: ClassicGroup, now_ms: int) -> None:
-        """Extends the session; REBALANCE_IN_PROGRESS asks the member to join again."""
+        """Extend the session; REBALANCE_IN_PROGRESS makes the member join again."""
         group.validate_member(request.member_id, request.group_instance_id)
         _check_generation(group, request.generation_id)
         self._rebalance.extend_session(group, group.members[request.member_id], now_ms)
@@ -68,7 +68,7 @@ class ClassicMembers:
     def leave(
         self, request: LeaveGroupRequest, group: ClassicGroup, now_ms: int, out: Outcome
     ) -> list[MemberResponse]:
-        """A batch of members goes, with one rebalance for all of them (KIP-345)."""
+        """Remove members, with one rebalance for all of them (KIP-345)."""
         results = [self._leave_one(member, group, out) for member in request.members]
         if any(result.error_code == 0 for result in results):
             if group.state in (ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE):
@@ -83,7 +83,7 @@ class ClassicMembers:
         result = MemberResponse(member.member_id, member.group_instance_id)
         instance_id = member.group_instance_id
         if not member.member_id and instance_id in group.static_members:
-            # An administrator removes an instance, whatever id it has at the moment.
+            # An administrator removes an instance, whatever its member id is.
             assert instance_id is not None
             self._rebalance.dismiss(group, group.static_members[instance_id], out)
         elif member.member_id in group.pending_join:

@@ -1,11 +1,11 @@
-"""How a classic group gets from one generation to the next, and the clocks that drive it.
+"""Rebalances of classic groups, and their timers.
 
-A rebalance has two phases. First everybody must join; who does not within the rebalance
-time-out is out (static members excepted: they may be restarting). Then everybody must
-sync, the leader with the assignment; who does not within the same time is out as well.
+A rebalance has two phases. First all members must join; those that do not within the rebalance
+timeout are removed (except static members, which may be restarting). Then all members must sync,
+the leader with the assignments; those that do not within the same time are removed as well.
 
-The first rebalance of a group is different: it waits ``group.initial.rebalance.delay.ms``
-for more members, and again as long as new ones come, up to the rebalance time-out.
+The first rebalance of a group is different: it waits ``group.initial.rebalance.delay.ms`` for
+more members, and again as long as new ones join, up to the rebalance timeout.
 """
 
 from typing import Final
@@ -20,8 +20,8 @@ from moldau.group_coordinator.timers import JOIN, SESSION, SYNC, Timers
 from moldau.protocol.messages.join_group import JoinGroupResponse
 from moldau.protocol.messages.sync_group import SyncGroupResponse
 
-# A new member cannot send heartbeats, and while its join is parked we cannot see it go.
-# After this long it is expected to have given up and to try again.
+# A new member cannot send heartbeats, so a disconnect is not noticed while its join is pending.
+# After this time the client is expected to have given up and retried.
 NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 5 * 60 * 1000
 
 
@@ -35,7 +35,7 @@ class ClassicRebalance:
     # -- the join phase --------------------------------------------------------------------
 
     def prepare_or_complete(self, group: ClassicGroup, now_ms: int, out: Outcome) -> None:
-        """Something changed: begin a rebalance, or see whether the one under way is done."""
+        """After a change, start a rebalance, or complete the current one if possible."""
         if group.can_rebalance:
             self.prepare(group, now_ms, out)
         else:
@@ -43,7 +43,7 @@ class ClassicRebalance:
 
     def prepare(self, group: ClassicGroup, now_ms: int, out: Outcome) -> None:
         if group.state is ClassicState.COMPLETING_REBALANCE:
-            # Whoever waits for this generation's assignment will not get it any more.
+            # Members waiting for the assignment of this generation will not get it any more.
             for member in group.members.values():
                 member.assignment = b""
             self._propagate(group, ErrorCode.REBALANCE_IN_PROGRESS, now_ms, out)
@@ -63,7 +63,7 @@ class ClassicRebalance:
             self._schedule_join(group, group.rebalance_timeout_ms, now_ms)
 
     def maybe_complete_join(self, group: ClassicGroup, now_ms: int, out: Outcome) -> None:
-        """Go on if nobody is missing; the first rebalance waits for its time in any case."""
+        """Complete the phase if all have joined; the initial rebalance always waits its delay."""
         is_preparing = group.state is ClassicState.PREPARING_REBALANCE
         is_first = group.previous_state is ClassicState.EMPTY
         if is_preparing and not is_first and group.has_all_members_joined:
@@ -83,7 +83,7 @@ class ClassicRebalance:
         self._complete_join(group, now_ms, out)
 
     def _complete_join(self, group: ClassicGroup, now_ms: int, out: Outcome) -> None:
-        """Those who are here are the next generation."""
+        """The joined members form the next generation."""
         self._timers.cancel((JOIN, group.group_id, ""))
         group.initial_delay = None
         absent = [member for member in group.members.values() if member.waiting_join is None]
@@ -92,8 +92,8 @@ class ClassicRebalance:
                 self.remove(group, member.member_id)
 
         if not group.elect_joined_leader() and group.members:
-            # Only static members are left and none of them came: wait until they do or
-            # their sessions end.
+            # Only static members are left and none of them has joined: wait until they do or
+            # their sessions expire.
             self._schedule_join(group, group.rebalance_timeout_ms, now_ms)
             return
 
@@ -130,10 +130,10 @@ class ClassicRebalance:
     def assign(
         self, group: ClassicGroup, assignment: dict[str, bytes], now_ms: int, out: Outcome
     ) -> None:
-        """The leader has spoken: write it down, tell everybody who waits, be stable.
+        """The leader has sent the assignments: write them, answer pending syncs, become stable.
 
-        The record still carries the time at which this generation's join phase ended, as
-        Kafka's does: the group is not stable before it is written.
+        As in Kafka, the record has the time at which the join phase of this generation ended:
+        the group is not stable before the record is written.
         """
         complete = {member_id: assignment.get(member_id, b"") for member_id in group.members}
         out.records.append(group_metadata_record(group, complete))
@@ -143,7 +143,7 @@ class ClassicRebalance:
         group.transition_to(ClassicState.STABLE, now_ms)
 
     def on_sync_timer(self, group: ClassicGroup, now_ms: int, out: Outcome) -> None:
-        """Who has not synced by now is out."""
+        """Remove the members that have not synced."""
         is_awaited = group.state in (ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE)
         if is_awaited and group.pending_sync:
             for member_id in list(group.pending_sync):
@@ -160,7 +160,7 @@ class ClassicRebalance:
                 error_code=int(error),
             )
             if group.answer_sync(member, response, out):
-                # A session that ended while its member waited was passed over.
+                # A session that expired while a request was pending was ignored.
                 self.extend_session(group, member, now_ms)
 
     # -- members come and go ---------------------------------------------------------------
@@ -178,7 +178,7 @@ class ClassicRebalance:
     def promise_id(
         self, group: ClassicGroup, member_id: str, session_timeout_ms: int, now_ms: int
     ) -> None:
-        """The id was given out; it is forgotten if nobody joins with it in time."""
+        """Add a pending id; it is removed if no member joins with it in time."""
         group.pending_join[member_id] = None
         key = (SESSION, group.group_id, member_id)
         self._timers.schedule(key, now_ms + session_timeout_ms)
@@ -188,7 +188,7 @@ class ClassicRebalance:
         self._timers.cancel((SESSION, group.group_id, member_id))
 
     def dismiss(self, group: ClassicGroup, member_id: str, out: Outcome) -> None:
-        """Remove the member; if it waits for its join it is told to come back as a new one."""
+        """Remove the member; a pending join is answered so that it rejoins as a new member."""
         error = JoinGroupResponse(error_code=int(ErrorCode.UNKNOWN_MEMBER_ID))
         group.answer_join(group.members[member_id], error, out)
         self.remove(group, member_id)
@@ -214,7 +214,7 @@ class ClassicRebalance:
             self.after_removal(group, now_ms, out)
 
     def forget(self, group: ClassicGroup) -> None:
-        """The group is gone, and so are its clocks."""
+        """Cancel the timers of a removed group."""
         for kind in (JOIN, SYNC):
             self._timers.cancel((kind, group.group_id, ""))
         for member_id in (*group.members, *group.pending_join):

@@ -1,9 +1,9 @@
-"""Which committed offsets have outlived ``offsets.retention.minutes`` (KIP-211).
+"""Expiry of committed offsets after ``offsets.retention.minutes`` (KIP-211).
 
-An offset is kept as long as somebody may need it. A group with members needs the offsets
-of the topics it subscribes to. When the last member has gone, the clock of all offsets
-starts at that moment. A group that never had members (it only stores offsets) and topics
-that a live group no longer reads count from the last commit.
+The offsets of topics that a group with members is subscribed to do not expire. For a group
+without members, the time counts from when the last member left. For a group that never had
+members (it only stores offsets), and for topics that a group no longer subscribes to, it counts
+from the last commit.
 """
 
 from moldau.group_coordinator.classic_group import NO_TIMESTAMP, ClassicGroup, ClassicState
@@ -20,12 +20,12 @@ class Expiry:
     ) -> None:
         self._now_ms = now_ms
         self._retention_ms = retention_ms
-        # When all offsets of the group began to age, if it is not each one's commit.
+        # The start of the retention time of all offsets; None: each one's commit.
         self._base_timestamp_ms = base_timestamp_ms
 
     def has_expired(self, offset: OffsetCommitValue) -> bool:
         if offset.expire_timestamp != -1:
-            # An old client said how long it wants this one to be kept.
+            # An old client set the retention time of this offset.
             return self._now_ms >= offset.expire_timestamp
         base_ms = self._base_timestamp_ms
         if base_ms == NO_TIMESTAMP:
@@ -34,7 +34,7 @@ class Expiry:
 
 
 def expiry_of_classic(group: ClassicGroup, now_ms: int, retention_ms: int) -> Expiry | None:
-    """None: nothing of this group expires now."""
+    """The expiry rule of a classic group; None if nothing expires now."""
     if group.protocol_type is None:
         return Expiry(now_ms, retention_ms)
     if group.is_empty:

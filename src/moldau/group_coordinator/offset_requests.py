@@ -1,4 +1,4 @@
-"""OffsetCommit, OffsetFetch and OffsetDelete, once it is known that the group allows it."""
+"""OffsetCommit, OffsetFetch and OffsetDelete, and their checks for classic groups."""
 
 from collections.abc import Callable
 
@@ -36,12 +36,12 @@ _NO_OFFSET = -1
 
 
 def validate_classic_commit(group: ClassicGroup, request: OffsetCommitRequest) -> None:
-    """Members of the generation may commit; anybody may while the group is empty.
+    """Members of the generation may commit; any client may while the group is empty.
 
     Raises:
         ApiError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION, or
-            REBALANCE_IN_PROGRESS to a member that knows the new generation but not yet
-            its assignment.
+            REBALANCE_IN_PROGRESS for a member that has joined the new generation but not
+            synced yet.
     """
     generation_id = request.generation_id_or_member_epoch
     if generation_id < 0 and group.is_empty:
@@ -52,7 +52,7 @@ def validate_classic_commit(group: ClassicGroup, request: OffsetCommitRequest) -
             message = f"{group.group_id} is at generation {group.generation_id}"
             raise ApiError(ErrorCode.ILLEGAL_GENERATION, message)
     elif not group.is_empty:
-        message = f"{group.group_id} has members, and only they may commit"
+        message = f"{group.group_id} has members: only they may commit"
         raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID, message)
     if group.state is ClassicState.COMPLETING_REBALANCE:
         raise ApiError(ErrorCode.REBALANCE_IN_PROGRESS)
@@ -65,7 +65,7 @@ def commit(
     max_metadata_size: int,
     now_ms: int,
 ) -> tuple[list[CoordinatorRecord], OffsetCommitResponse]:
-    """Records and response; ``check`` may refuse the request as a whole (ApiError)."""
+    """Records and response; ``check`` may raise ApiError for the whole request."""
     records: list[CoordinatorRecord] = []
     response = OffsetCommitResponse()
     retention_ms = request.retention_time_ms
@@ -103,7 +103,7 @@ def commit(
 
 
 def commit_error(request: OffsetCommitRequest, error: ErrorCode) -> OffsetCommitResponse:
-    """The same error for every partition: the response has no other place for it."""
+    """A response with the same error for every partition: it has no other error field."""
     return OffsetCommitResponse(
         topics=[
             OffsetCommitResponseTopic(
@@ -126,7 +126,7 @@ def fetch(
     group_exists: bool,
     require_stable: bool,
 ) -> OffsetFetchResponseGroup:
-    """What the group has committed; -1 where it has nothing."""
+    """The committed offsets of a group; -1 where there is none."""
     group_id = request.group_id
     topics: dict[str, OffsetFetchResponseTopics] = {}
     if request.topics is None:
@@ -150,7 +150,7 @@ def fetch(
 
 
 def validate_classic_delete_offsets(group: ClassicGroup) -> None:
-    """Only the consumer protocol tells which offsets are not in use."""
+    """With members, offsets can be deleted only if the subscribed topics are known."""
     if not group.is_empty and not group.uses_consumer_protocol:
         message = f"{group.group_id} has members of type {group.protocol_type}"
         raise ApiError(ErrorCode.NON_EMPTY_GROUP, message)
@@ -159,7 +159,7 @@ def validate_classic_delete_offsets(group: ClassicGroup) -> None:
 def delete(
     request: OffsetDeleteRequest, store: OffsetStore, is_subscribed: Callable[[str], bool]
 ) -> tuple[list[CoordinatorRecord], OffsetDeleteResponse]:
-    """Offsets of topics that the group does not read go."""
+    """Delete offsets of topics that the group is not subscribed to."""
     records: list[CoordinatorRecord] = []
     response = OffsetDeleteResponse()
     for topic in request.topics:
@@ -189,7 +189,7 @@ def _fetched(
 
 
 def _is_other_topic(committed: bytes, asked: bytes) -> bool:
-    """A topic that was deleted and created anew has no offsets yet; no id fits any."""
+    """Whether the topic was recreated since the commit; a missing id matches any topic."""
     return NO_UUID not in (committed, asked) and committed != asked
 
 

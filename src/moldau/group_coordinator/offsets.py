@@ -1,8 +1,8 @@
 """Committed offsets, by group, topic and partition.
 
-The store changes in ``replay`` only. An offset that was committed within a transaction
-waits beside the store until the transaction's end: then it counts, unless something was
-committed later in the log (which is what compaction will leave), or it is forgotten.
+The store changes in ``replay`` only. An offset that was committed within a transaction is
+pending until the transaction ends: then it is stored, unless a later commit is in the log
+(which is what compaction will keep), or it is discarded.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ NO_PRODUCER_ID = -1
 
 
 class CommittedOffset(NamedTuple):
-    """A commit, and its place in the order of the log."""
+    """A committed offset, with the offset of its record in the log."""
 
     value: OffsetCommitValue
     order: int
@@ -29,7 +29,7 @@ _Place = tuple[str, str, int]
 
 
 class OffsetStore:
-    """What every group of a shard has committed."""
+    """The committed offsets of every group of a shard."""
 
     def __init__(self) -> None:
         self._groups: dict[str, _ByTopic] = {}
@@ -66,7 +66,7 @@ class OffsetStore:
     # -- records that remove ---------------------------------------------------------------
 
     def tombstones(self, group_id: str) -> list[CoordinatorRecord]:
-        """Everything the group has committed goes, open transactions included."""
+        """Tombstones for all offsets of the group, including those of open transactions."""
         places = {(topic, partition): None for topic, partition, _ in self.of_group(group_id)}
         for group, topic, partition in self._open:
             if group == group_id:
@@ -74,10 +74,10 @@ class OffsetStore:
         return [offset_tombstone(group_id, topic, partition) for topic, partition in places]
 
     def tombstones_of_topics(self, deleted: Iterable[tuple[bytes, str]]) -> list[CoordinatorRecord]:
-        """Offsets of deleted topics, given by id and name.
+        """Tombstones for the offsets of deleted topics, given by id and name.
 
-        An offset of a topic that was created anew under the same name stays; one that
-        was written before offsets had topic ids goes.
+        Offsets of a topic that was recreated with the same name are kept; offsets that were
+        written without a topic id are deleted.
         """
         places: dict[_Place, None] = {}
         topics = list(deleted)

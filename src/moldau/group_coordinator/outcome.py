@@ -1,12 +1,11 @@
-"""What the group coordinator says: records to append, and replies to send once they are committed.
+"""Results of the group coordinator: records to append, and replies to send after the commit.
 
-A request comes with a token, a number that means nothing here. Its reply may be in the
-outcome of the same call, or in the outcome of a later one (a join waits for the other
-members, a sync for the leader's assignment): then the token says whose reply it is.
+A request has a token, an opaque number. Its reply can be in the outcome of the same call, or of
+a later one (a join waits for the other members, a sync for the leader's assignments): the token
+identifies the request.
 
-Replies follow the records that were written before them: an outcome without records is
-sent only when everything this shard has written so far is committed, because its replies
-may tell of it.
+Replies wait for all earlier records: an outcome without records is sent only when everything
+this shard has written so far is committed, because the replies may depend on it.
 """
 
 from typing import NamedTuple
@@ -15,7 +14,7 @@ from moldau.protocol.message import Message, Struct
 
 
 class GroupRequestContext(NamedTuple):
-    """What a request says besides its body. Kafka shows hosts with a slash in front."""
+    """The facts about a request besides its body. As in Kafka, hosts begin with a slash."""
 
     api_version: int
     client_id: str
@@ -25,7 +24,7 @@ class GroupRequestContext(NamedTuple):
 class CoordinatorRecord:
     """A record of ``__consumer_offsets``: a key, and a value or None to delete it.
 
-    ``records.encode_record`` knows the version in which each value is written.
+    ``records.encode_record`` determines the version of each value.
     """
 
     __slots__ = ("key", "value")
@@ -47,7 +46,7 @@ class CoordinatorRecord:
 
 
 class Reply(NamedTuple):
-    """The answer to the request that came with ``token``."""
+    """The reply to the request with ``token``."""
 
     token: int
     response: Struct
@@ -68,7 +67,7 @@ class Outcome:
 
     @classmethod
     def reply(cls, token: int, response: Struct) -> "Outcome":
-        """An answer that changes nothing that is written down."""
+        """An outcome with a reply and no records."""
         return cls([], [Reply(token, response)])
 
     @property
@@ -76,7 +75,7 @@ class Outcome:
         return not self.records and not self.replies
 
     def add(self, other: "Outcome") -> None:
-        """Append what ``other`` wants to be done after this."""
+        """Append the records and replies of ``other``."""
         self.records.extend(other.records)
         self.replies.extend(other.replies)
 

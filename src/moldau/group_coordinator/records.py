@@ -1,7 +1,7 @@
-"""The records of ``__consumer_offsets`` and the versions in which they are written.
+"""The records of ``__consumer_offsets`` and their versions.
 
 A key begins with the number of its type, a value with its version, two bytes each. The
-versions are those of Apache Kafka 4.3, so that either broker reads what the other wrote.
+versions are those of Apache Kafka 4.3, so that each broker can read the records of the other.
 """
 
 from typing import Final
@@ -19,12 +19,12 @@ from moldau.protocol.records.group_coordinator import (
     OffsetCommitValue,
 )
 
-# The offset's own expiry time exists in version 1 only; who sets it is an old client.
+# Only version 1 has an expiry time, which old clients set.
 _OFFSET_VERSION: Final = 4
 _OFFSET_VERSION_WITH_EXPIRY: Final = 1
 _GROUP_METADATA_VERSION: Final = 3
 
-# Types of share and streams groups are left out: their records are passed over.
+# Without the types of share and streams groups: their records are ignored.
 _TYPES: Final[dict[int, tuple[type[Message], type[Message]]]] = {
     key.RECORD_KEY: (key, value)
     for key, value in (
@@ -55,7 +55,7 @@ _TYPES: Final[dict[int, tuple[type[Message], type[Message]]]] = {
 
 
 def value_version(value: Message) -> int:
-    """The version in which Apache Kafka 4.3 writes this value."""
+    """The version that Apache Kafka 4.3 uses for this value."""
     if isinstance(value, OffsetCommitValue):
         return _OFFSET_VERSION if value.expire_timestamp == -1 else _OFFSET_VERSION_WITH_EXPIRY
     if isinstance(value, GroupMetadataValue):
@@ -64,7 +64,7 @@ def value_version(value: Message) -> int:
 
 
 def encode_record(record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
-    """Key and value as they lie in the log; a value of None is a tombstone."""
+    """The key and value in the log; a value of None is a tombstone."""
     key = record.key.RECORD_KEY.to_bytes(2, "big") + record.key.encode(0)
     if record.value is None:
         return key, None
@@ -73,10 +73,10 @@ def encode_record(record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
 
 
 def decode_record(key: bytes, value: bytes | None) -> CoordinatorRecord | None:
-    """The record, or None for a type this coordinator does not know.
+    """The record, or None for an unknown type.
 
     Raises:
-        MalformedMessage: the type is known and the bytes make no sense.
+        MalformedMessage: the type is known but the bytes are invalid.
     """
     types = _TYPES.get(int.from_bytes(key[:2], "big"))
     if types is None or len(key) < 2:
@@ -91,9 +91,9 @@ def decode_record(key: bytes, value: bytes | None) -> CoordinatorRecord | None:
 def group_metadata_record(
     group: ClassicGroup, assignment: dict[str, bytes] | None = None
 ) -> CoordinatorRecord:
-    """The group with its generation's members, who have ``assignment`` (else their own).
+    """The record of the group and its members, with ``assignment`` or their own assignments.
 
-    The group remembers the value: its replay finds the state already there.
+    The group remembers the value, so that replaying it changes nothing.
     """
     members = [
         MemberMetadata(
@@ -121,7 +121,7 @@ def group_metadata_record(
 
 
 def new_group_metadata_record(group: ClassicGroup) -> CoordinatorRecord:
-    """A group that nobody has joined yet."""
+    """The record of a group without members."""
     value = GroupMetadataValue(
         protocol_type="",
         generation=0,

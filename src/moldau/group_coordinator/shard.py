@@ -1,12 +1,11 @@
 """One partition of ``__consumer_offsets``: the groups that hash to it, and their offsets.
 
 The shard decides, the runtime acts: requests and time come in, records and replies go out.
-What is written down changes only in ``replay``; what is not (members that are joining,
-timers) lives as long as the shard is loaded.
+Persistent state changes only in ``replay``; other state (joining members, timers) exists as long
+as the shard is loaded.
 
-A group is of one type at a time: classic, or consumer (KIP-848). Requests go to the part
-that has the group; members of the classic protocol may be in a consumer group while it
-moves from one to the other.
+A group has one type at a time: classic, or consumer (KIP-848). Requests go to the part that has
+the group; members with the classic protocol can be in a consumer group while it is migrated.
 """
 
 import random
@@ -75,11 +74,11 @@ _MS_PER_MINUTE = 60_000
 class GroupCoordinatorShard:
     """All groups of one partition.
 
-    The runtime's part: ``replay`` every record of the log, in order; then ``on_metadata``
-    with the whole image and no delta; then ``on_loaded``; then requests, ``tick`` when
-    ``next_deadline_ms`` has come, ``on_metadata`` with every new image and
-    ``expire_offsets`` now and then. The records of every Outcome are appended and each is
-    given to ``replay`` before the next call: the very same objects, not decoded copies.
+    The runtime must ``replay`` every record of the log, in order; then call ``on_metadata`` with
+    the whole image and no delta; then ``on_loaded``; then pass requests, call ``tick`` at
+    ``next_deadline_ms``, ``on_metadata`` with every new image, and ``expire_offsets`` regularly.
+    The records of every Outcome are appended, and each is passed to ``replay`` before the next
+    call: the same objects, not decoded copies.
     """
 
     def __init__(self, config: BrokerConfig, rng: random.Random) -> None:
@@ -88,14 +87,14 @@ class GroupCoordinatorShard:
         self._classic = ClassicGroups(config, rng)
         self._consumer = ConsumerGroups(config, rng)
         self._offsets = OffsetStore()
-        # The consumer group whose end was the last record about groups, if it was: one that
-        # turns classic is deleted first, and written as a classic group right after.
+        # The consumer group that the last record about groups deleted, if it did: a group that
+        # is converted to classic is deleted first, and written as a classic group right after.
         self._just_deleted: str | None = None
 
     # -- life ------------------------------------------------------------------------------
 
     def replay(self, key: Message, value: Message | None, producer_id: int = -1) -> None:
-        """Take a record of the log, as ``records.decode_record`` gives it."""
+        """Apply a record of the log, as ``records.decode_record`` returns it."""
         if isinstance(key, OffsetCommitKey):
             assert value is None or isinstance(value, OffsetCommitValue)
             self._replay_offset(key, value, producer_id)
@@ -122,11 +121,11 @@ class GroupCoordinatorShard:
             self._just_deleted = group_id if is_end else None
             group = self._classic.groups.get(group_id)
             if group is not None and group.is_simple and self._consumer.has_group(group_id):
-                # Its offsets came first in the log, and were taken for a simple group's.
+                # Its offsets came first in the log, and created a simple group.
                 self._classic.replay(group_id, None)
 
     def replay_end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
-        """Take the control record that ends a transaction."""
+        """Apply the control record that ends a transaction."""
         self._offsets.replay_end_transaction(producer_id, is_commit=is_commit)
 
     def _replay_offset(
@@ -137,14 +136,14 @@ class GroupCoordinatorShard:
         self._offsets.replay(key, value, producer_id)
 
     def on_loaded(self, now_ms: int) -> Outcome:
-        """The log has been read: every member has a session from now on."""
+        """The log has been loaded: the sessions of all members start now."""
         self._consumer.on_loaded(now_ms)
         return self._classic.on_loaded(now_ms)
 
     def on_metadata(
         self, image: MetadataImage, delta: MetadataDelta | None, now_ms: int
     ) -> Outcome:
-        """Offsets of deleted topics go; consumer groups look at their subscriptions anew."""
+        """Delete offsets of deleted topics; consumer groups check their subscriptions again."""
         self._image = image
         out = Outcome()
         if delta is not None and delta.deleted_topics:
@@ -154,7 +153,7 @@ class GroupCoordinatorShard:
         return out
 
     def tick(self, now_ms: int) -> Outcome:
-        """Everything whose time has come."""
+        """Process all expired timers."""
         out = Outcome()
         for group_id, reason in list(self._consumer.downgraded.items()):
             del self._consumer.downgraded[group_id]
@@ -168,7 +167,7 @@ class GroupCoordinatorShard:
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
     def expire_offsets(self, now_ms: int) -> Outcome:
-        """Offsets past their retention go, and empty groups that have none left."""
+        """Delete expired offsets, and empty groups without offsets."""
         out = Outcome()
         retention_ms = self._config.offsets_retention_minutes * _MS_PER_MINUTE
         for group in list(self._classic.groups.values()):
@@ -183,7 +182,7 @@ class GroupCoordinatorShard:
         return out
 
     def _expire(self, group_id: str, expiry: Expiry | None, out: Outcome) -> bool:
-        """Whether the group has no offsets left."""
+        """Delete expired offsets; returns whether the group has none left."""
         is_free = not self._offsets.has_open_transactions(group_id)
         for topic, partition, value in self._offsets.of_group(group_id):
             in_use = (
@@ -199,7 +198,7 @@ class GroupCoordinatorShard:
         return is_free
 
     def unload(self) -> list[Reply]:
-        """NOT_COORDINATOR to everyone who waits. The shard is of no use afterwards."""
+        """Answer all pending requests with NOT_COORDINATOR. The shard must not be used again."""
         return self._classic.unload().replies
 
     # -- classic groups --------------------------------------------------------------------
@@ -226,7 +225,7 @@ class GroupCoordinatorShard:
         lowest = self._config.group_min_session_timeout_ms
         highest = self._config.group_max_session_timeout_ms
         if not lowest <= request.session_timeout_ms <= highest:
-            message = f"{request.session_timeout_ms} is not within {lowest} and {highest}"
+            message = f"{request.session_timeout_ms} is not between {lowest} and {highest}"
             raise ApiError(ErrorCode.INVALID_SESSION_TIMEOUT, message)
 
     def handle_sync_group(
@@ -312,9 +311,9 @@ class GroupCoordinatorShard:
     def _check_commit(
         self, request: OffsetCommitRequest, context: GroupRequestContext, now_ms: int
     ) -> CommitCheck | None:
-        """Raises ApiError if this member may not commit; the check is for each partition.
+        """Raises ApiError if this member may not commit; returns a check for each partition.
 
-        Clients of long ago committed under no name at all, and as in Kafka they still may:
+        Very old clients commit with an empty group id, which is still allowed, as in Kafka:
         such a group can be committed to, fetched, described and deleted, but not joined.
         """
         if self._consumer.has_group(request.group_id):
@@ -338,7 +337,7 @@ class GroupCoordinatorShard:
     def handle_offset_fetch(
         self, group: OffsetFetchRequestGroup, require_stable: bool, now_ms: int
     ) -> OffsetFetchResponseGroup:
-        """One group's offsets; ``group.topics`` None asks for all. Answered at once."""
+        """The offsets of one group; ``group.topics`` None means all. Answered at once."""
         exists = self._exists(group.group_id)
         if self._consumer.has_group(group.group_id):
             try:
@@ -398,7 +397,7 @@ class GroupCoordinatorShard:
     def describe_groups(
         self, group_ids: Sequence[str], context: GroupRequestContext, now_ms: int
     ) -> list[DescribedGroup]:
-        """A group that is not there, or not classic, is Dead."""
+        """Describe classic groups; any other group is Dead."""
         described: list[DescribedGroup] = []
         for group_id in group_ids:
             group = self._classic.groups.get(group_id)
@@ -415,7 +414,7 @@ class GroupCoordinatorShard:
         return described
 
     def list_groups(self, states: Iterable[str], types: Iterable[str]) -> list[ListedGroup]:
-        """Those in one of the states and of one of the types; no filter lets all through."""
+        """The groups with one of the states and types; an empty filter matches all."""
         wanted_states = {state.strip().lower() for state in states}
         wanted_types = {group_type.lower() for group_type in types}
         groups: list[ListedGroup] = []
@@ -454,7 +453,7 @@ def _check_group_id(group_id: str) -> None:
 
 
 def _leave_error(request: LeaveGroupRequest, error: ErrorCode) -> LeaveGroupResponse:
-    """No group, no member: each of them hears that it is unknown."""
+    """The response if there is no such group: every member is unknown."""
     if error is not ErrorCode.UNKNOWN_MEMBER_ID:
         return LeaveGroupResponse(error_code=int(error))
     return LeaveGroupResponse(
@@ -466,7 +465,7 @@ def _leave_error(request: LeaveGroupRequest, error: ErrorCode) -> LeaveGroupResp
 
 
 def _for_leave_version(response: LeaveGroupResponse, api_version: int) -> None:
-    """Before version 3 one member left, and the response is its result."""
+    """Before version 3 a request has one member, and the response is its result."""
     if api_version < _FIRST_LEAVE_WITH_MEMBERS and response.members:
         response.error_code = response.error_code or response.members[0].error_code
         response.members = []

@@ -1,7 +1,7 @@
-"""Deadlines by name: what is due, in order, and when to look again.
+"""Deadlines by key: which are due, in order, and when the next one is.
 
-A session is extended far more often than it expires, so moving a deadline back costs a
-dictionary entry; the heap learns of it when the old time has come.
+A session is extended far more often than it expires, so postponing a deadline only changes a
+dictionary entry; the heap is updated when the old time has come.
 """
 
 import heapq
@@ -25,14 +25,14 @@ class Timers:
         # The earliest time at which the heap holds this key.
         self._queued: dict[TimerKey, int] = {}
         self._heap: list[tuple[int, int, TimerKey]] = []
-        # Among equal deadlines the one that was set first goes first.
+        # Among equal deadlines, the one that was set first comes first.
         self._next_order = 0
 
     def __contains__(self, key: TimerKey) -> bool:
         return key in self._deadlines
 
     def schedule(self, key: TimerKey, deadline_ms: int) -> None:
-        """Set the deadline, in place of the key's old one if it has one."""
+        """Set the deadline of a key, replacing the old one."""
         self._deadlines[key] = deadline_ms
         queued = self._queued.get(key)
         if queued is None or queued > deadline_ms:
@@ -46,7 +46,7 @@ class Timers:
         return self._heap[0][0] if self._heap else None
 
     def pop_due(self, now_ms: int) -> TimerKey | None:
-        """The key whose time came first, which thereby has no deadline any more."""
+        """Remove and return the key with the earliest deadline that is due."""
         self._settle()
         if not self._heap or self._heap[0][0] > now_ms:
             return None
@@ -56,7 +56,7 @@ class Timers:
         return key
 
     def _settle(self) -> None:
-        """Bring the heap's top up to date with the deadlines."""
+        """Update the top of the heap with the current deadlines."""
         while self._heap:
             queued, _, key = self._heap[0]
             deadline = self._deadlines.get(key)

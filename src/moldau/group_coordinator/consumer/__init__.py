@@ -1,1 +1,1 @@
-"""Consumer groups as of KIP-848: the broker assigns, members follow at their own pace."""
+"""Consumer groups (KIP-848): the broker assigns, members reconcile at their own pace."""

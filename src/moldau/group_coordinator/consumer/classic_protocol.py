@@ -1,9 +1,9 @@
 """JoinGroup, SyncGroup, Heartbeat and LeaveGroup from classic members of a consumer group.
 
-To a classic member a member epoch is a generation: it is told to rejoin when the target has
-moved on, joins alone (nobody waits for the others), and gets in its sync what the broker has
-assigned to it. It must be able to give partitions up one by one for that; if it is not, it
-says that it owns nothing, and gets everything anew (KIP-848, online migration).
+For a classic member, the member epoch is the generation: it must rejoin when the target has
+changed, joins alone (without waiting for the others), and its sync returns the partitions that
+the broker assigned. This requires that it can revoke partitions one by one; a member that cannot
+reports that it owns nothing, and gets all its partitions again (KIP-848, online migration).
 """
 
 from typing import Final
@@ -52,12 +52,12 @@ from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRespo
 from moldau.protocol.reading import MalformedMessage
 from moldau.protocol.records.client_data import ConsumerProtocolSubscription
 
-# From this version on a new dynamic member is sent away to come back with an id (KIP-394).
+# From this version on, a new dynamic member must join again with an id (KIP-394).
 _FIRST_JOIN_WITH_KNOWN_ID: Final = 4
 
 
 class ClassicProtocolMembers:
-    """Methods that refuse raise ApiError."""
+    """Handles requests of classic members. Errors are raised as ApiError."""
 
     def __init__(self, upkeep: Upkeep) -> None:
         self._upkeep = upkeep
@@ -131,11 +131,11 @@ class ClassicProtocolMembers:
         made: list[CoordinatorRecord],
         now_ms: int,
     ) -> ConsumerGroupMember:
-        """The last member of the new protocol came back as a classic one.
+        """The last member of the new protocol has rejoined as a classic one.
 
-        The others need not notice if they have what they are meant to have. Who is still on
-        its way there would never arrive: a classic group moves by rebalancing only. (Kafka
-        4.3.1 looks at the assignment's epoch alone.)
+        If all members have their target assignment, no rebalance is necessary. Otherwise they
+        would never reach it, since a classic group only changes by rebalancing. (Kafka 4.3.1
+        checks only the epoch of the assignment.)
         """
         image = self._upkeep.image
         needs_rebalance = group.assignment_epoch < update.group_epoch or not all(
@@ -183,7 +183,7 @@ class ClassicProtocolMembers:
                 f"is not {PROTOCOL_TYPE}/{first.name} as in the join response"
             )
             raise ApiError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, message)
-        # Who is giving partitions up has joined already, and must finish that first.
+        # A member that is revoking partitions has already joined, and must finish that first.
         is_behind = group.assignment_epoch > member.member_epoch
         if is_behind and member.state != UNREVOKED_PARTITIONS:
             upkeep.expect_join(group.group_id, member, now_ms)
@@ -200,7 +200,7 @@ class ClassicProtocolMembers:
         return Outcome.reply(token, response)
 
     def heartbeat(self, request: HeartbeatRequest, now_ms: int) -> None:
-        """Raises ApiError REBALANCE_IN_PROGRESS to a member that should join again."""
+        """Raises ApiError REBALANCE_IN_PROGRESS if the member must join again."""
         upkeep = self._upkeep
         group = upkeep.groups[request.group_id]
         member = _classic_member(group, request.member_id, request.group_instance_id)
@@ -232,7 +232,7 @@ class ClassicProtocolMembers:
 
 
 def _check_protocols(group: ConsumerGroup, member_id: str, request: JoinGroupRequest) -> None:
-    """One of the member's protocols must be known to all other classic members."""
+    """Check that all classic members have one of the member's protocols in common."""
     classic = [member.classic for member in group.members.values() if member.classic is not None]
     known = [{protocol.name for protocol in item.supported_protocols} for item in classic]
     fits = request.protocol_type == PROTOCOL_TYPE and any(
@@ -247,7 +247,7 @@ def _subscription(request: JoinGroupRequest) -> ConsumerProtocolSubscription:
     try:
         return decode_subscription(request.protocols[0].metadata)
     except MalformedMessage as error:
-        message = f"the subscription of {request.member_id!r} makes no sense: {error}"
+        message = f"the subscription of {request.member_id!r} is malformed: {error}"
         raise ApiError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, message) from None
 
 
@@ -259,14 +259,14 @@ def _updated(
 ) -> ConsumerGroupMember:
     rebalance_timeout_ms = request.rebalance_timeout_ms
     if rebalance_timeout_ms == -1:
-        # Version 0 has one time-out for both.
+        # Version 0 has one timeout for both.
         rebalance_timeout_ms = request.session_timeout_ms
     return member._replace(
         instance_id=request.group_instance_id or member.instance_id,
         rack_id=subscription.rack_id or member.rack_id,
         rebalance_timeout_ms=rebalance_timeout_ms,
         subscribed_topic_names=topic_names(subscription.topics),
-        # The classic protocol has no patterns that a broker could resolve.
+        # The classic protocol has no patterns for the broker to resolve.
         subscribed_topic_regex="",
         client_id=context.client_id,
         client_host=context.client_host,
@@ -288,7 +288,7 @@ def _classic_member(
 
 
 def _leaving_member(group: ConsumerGroup, identity: MemberIdentity) -> ConsumerGroupMember:
-    """An administrator may name an instance alone, whatever its member id is."""
+    """The member to remove; an administrator may give only its instance id."""
     instance_id = identity.group_instance_id
     if instance_id is None:
         return group.member(identity.member_id)

@@ -1,7 +1,7 @@
-"""The consumer protocol that classic members speak inside their opaque bytes.
+"""The embedded consumer protocol of classic members.
 
-A version of two bytes goes first. Whoever reads a version newer than it knows reads it as
-the newest it knows: fields are only ever added at the end.
+The first two bytes are the version. A newer version than the known ones is read as the newest
+known: later versions only add fields at the end.
 """
 
 from typing import Final
@@ -20,12 +20,12 @@ PROTOCOL_TYPE: Final = "consumer"
 
 
 def protocol_version(data: bytes) -> int:
-    """Raises MalformedMessage if there is none."""
+    """The version. Raises MalformedMessage if there is none."""
     if len(data) < 2:
-        raise MalformedMessage(f"{len(data)} bytes are no consumer protocol: it begins with two")
+        raise MalformedMessage(f"{len(data)} bytes: the consumer protocol begins with two")
     version = int.from_bytes(data[:2], "big", signed=True)
     if version < 0:
-        raise MalformedMessage(f"{version} is no version of the consumer protocol")
+        raise MalformedMessage(f"{version} is not a version of the consumer protocol")
     return version
 
 
@@ -42,7 +42,7 @@ def decode_assignment(data: bytes) -> ConsumerProtocolAssignment:
 
 
 def encode_assignment(target: Target, version: int, image: MetadataImage) -> bytes:
-    """Topics that are gone are left out: the member could not name them."""
+    """Encode an assignment, without deleted topics, whose names are unknown."""
     version = min(version, ConsumerProtocolAssignment.MAX_VERSION)
     topics = []
     for topic_id, partitions in sorted(target.items()):

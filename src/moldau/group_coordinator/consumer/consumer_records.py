@@ -33,7 +33,7 @@ def group_tombstone(group_id: str) -> CoordinatorRecord:
 
 
 def partition_metadata_tombstone(group_id: str) -> CoordinatorRecord:
-    """Up to 4.0 groups wrote down their topics' partitions; the hash has replaced that."""
+    """Up to 4.0, groups stored the partitions of their topics; the hash has replaced that."""
     return CoordinatorRecord(ConsumerGroupPartitionMetadataKey(group_id=group_id), None)
 
 
@@ -124,7 +124,7 @@ def regex_tombstone(group_id: str, regex: str) -> CoordinatorRecord:
 
 
 def removed_member(group_id: str, member_id: str) -> list[CoordinatorRecord]:
-    """In the order in which a replay can follow: assignment, target, member."""
+    """Tombstones in the order that replay needs: assignment, target, member."""
     return [
         current_tombstone(group_id, member_id),
         target_tombstone(group_id, member_id),

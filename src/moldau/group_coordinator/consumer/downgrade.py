@@ -1,8 +1,8 @@
-"""A consumer group that becomes a classic one again (KIP-848).
+"""Converts a consumer group back to a classic one (KIP-848).
 
-When the last member of the new protocol goes, by leaving, dying, or coming back as a classic
-static member, only members who speak the classic protocol are left, and the group is written
-back as a classic one. Where they have to share out what the others had, they rebalance.
+When the last member of the new protocol leaves, expires, or rejoins as a classic static member,
+only members with the classic protocol remain, and the group is written as a classic one. If they
+have to take over partitions of others, they rebalance.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,7 +28,7 @@ from moldau.protocol.reading import MalformedMessage
 def may_downgrade(
     group: ConsumerGroup, leaving: Iterable[ConsumerGroupMember], settings: GroupSettings
 ) -> bool:
-    """Whether only classic members are left when these have gone."""
+    """Whether only classic members remain without these."""
     leaving = list(leaving)
     left = len(group.members) - len(leaving)
     return (
@@ -41,7 +41,7 @@ def may_downgrade(
 def may_downgrade_by_replacing(
     group: ConsumerGroup, replaced: ConsumerGroupMember | None, settings: GroupSettings
 ) -> bool:
-    """Whether a classic member comes in the place of the last one of the new protocol."""
+    """Whether a classic member replaces the last one of the new protocol."""
     return (
         replaced is not None
         and not replaced.uses_classic_protocol
@@ -60,25 +60,24 @@ def convert_to_classic(
     *,
     will_rebalance: bool,
 ) -> list[CoordinatorRecord]:
-    """The records that make a classic group of the consumer group.
+    """The records that convert the consumer group into a classic group.
 
-    ``joining`` takes the place of the static member with its instance id, under whose new
-    id records have been written already.
+    ``joining`` replaces the static member with its instance id; records with the new id have
+    already been written.
 
-    A group that ``will_rebalance`` is written with what its members have, any other with
-    what they are meant to have. Kafka writes the latter always: should the group move to
-    the new protocol again before its rebalance is over, partitions would be given away that
-    somebody still reads.
+    If the group ``will_rebalance``, the current assignments are written, otherwise the target
+    assignments. Kafka always writes the latter: if the group is upgraded again before its
+    rebalance is over, partitions that are still being read could be assigned to other members.
 
     Raises:
-        ApiError: GROUP_ID_NOT_FOUND if what members say cannot be read.
+        ApiError: GROUP_ID_NOT_FOUND if the embedded protocol of a member is malformed.
     """
     gone = {member.member_id: "" for member in leaving}
     replaced: Mapping[str, str] = {}
     members = [member for name, member in group.members.items() if name not in gone]
     if joining is not None:
         old = group.static_member(joining.instance_id)
-        assert old is not None, "only a static member takes another one's place"
+        assert old is not None, "only a static member replaces another"
         replaced = {old.member_id: joining.member_id}
         members = [member for member in members if member.member_id != old.member_id]
         members.append(joining)
@@ -131,7 +130,7 @@ def _classic_group(
 
 
 def _held(members: Iterable[ConsumerGroupMember]) -> dict[str, Target]:
-    """By member id, what it reads, including what it has been told to give up."""
+    """By member id, the partitions it reads, including those it must revoke."""
     held: dict[str, Target] = {}
     for member in members:
         partitions: dict[bytes, list[int]] = {}

@@ -1,10 +1,10 @@
-"""A consumer group as its records tell it, and what follows from them.
+"""The state of a consumer group, built from its records.
 
-Three epochs move one after the other. The *group epoch* grows when members, subscriptions
-or topics change. A *target assignment* is computed for it and takes its epoch. Each member
-then walks from its own *member epoch* to the target's, giving partitions up before others
-get them. Which partition is held by whom is derived from the members' current assignments:
-no partition is handed out while anybody holds it.
+There are three kinds of epoch. The *group epoch* is incremented when members, subscriptions or
+topics change. A *target assignment* is computed for it and gets the same epoch. Each member then
+moves from its *member epoch* to that of the target, revoking partitions before others get them.
+The owner of each partition follows from the current assignments of the members: no partition is
+assigned while another member owns it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -40,12 +40,12 @@ ASSIGNING: Final = "Assigning"
 RECONCILING: Final = "Reconciling"
 GROUP_STABLE: Final = "Stable"
 
-# What a group that nothing is written about begins with.
+# The initial epoch of a group without records.
 FIRST_EPOCH: Final = 1
 
 
 class ConsumerGroup:
-    """State of one group. Only a replay changes it, but for ``metadata_fresh_until_ms``."""
+    """The state of one group. Only replay changes it, except ``metadata_fresh_until_ms``."""
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
@@ -54,19 +54,19 @@ class ConsumerGroup:
         self.members: dict[str, ConsumerGroupMember] = {}
         # Instance id -> member id.
         self.static_members: dict[str, str] = {}
-        # -1 after its tombstone, which only a deleted group leaves behind.
+        # -1 after its tombstone, which is written only when a group is deleted.
         self.assignment_epoch = FIRST_EPOCH
         self.assignment_timestamp_ms = 0
         self.targets: dict[str, Target] = {}
         self.resolved: dict[str, ResolvedRegex] = {}
         self.has_partition_metadata_record = False
-        # Not written down: when the topics are looked at again although nothing seems to
-        # have happened. 0 asks for it at the next heartbeat.
+        # Not persistent: when the topics are checked again although no change is
+        # known. 0 means at the next heartbeat.
         self.metadata_fresh_until_ms = 0
         self._owners: dict[bytes, dict[int, int]] = {}
         self._subscriptions: Subscriptions | None = None
 
-    # What follows from the state
+    # Derived facts
 
     @property
     def state(self) -> str:
@@ -106,19 +106,19 @@ class ConsumerGroup:
         return None if member_id is None else self.members.get(member_id)
 
     def target(self, member: ConsumerGroupMember) -> Target:
-        """A static member that replaces another one has the other's target."""
+        """The target of a member; a replacing static member has that of its predecessor."""
         member_id = member.member_id
         if member.instance_id is not None:
             member_id = self.static_members.get(member.instance_id, member_id)
         return self.targets.get(member_id, NO_TARGET)
 
     def is_held(self, topic_id: bytes, partition: int) -> bool:
-        """Whether some member has the partition, or has been asked for it and not given it."""
+        """Whether a member owns the partition, or has not revoked it yet."""
         owners = self._owners.get(topic_id)
         return owners is not None and partition in owners
 
     def waits_for_unreleased(self, member: ConsumerGroupMember) -> bool:
-        """Whether partitions meant for the member are still held by others."""
+        """Whether partitions of the member's target are still owned by others."""
         if member.state != UNRELEASED_PARTITIONS:
             return False
         for topic_id, partitions in self.targets.get(member.member_id, NO_TARGET).items():
@@ -131,7 +131,7 @@ class ConsumerGroup:
     def members_with(
         self, old: ConsumerGroupMember | None, new: ConsumerGroupMember | None
     ) -> list[ConsumerGroupMember]:
-        """The members as they will be when ``new`` has taken the place of ``old``."""
+        """The members after ``new`` has replaced ``old``."""
         gone = {old.member_id} if old is not None else set()
         if new is not None:
             gone.add(new.member_id)
@@ -179,7 +179,7 @@ class ConsumerGroup:
             del self.static_members[instance_id]
 
     def forget_assignment(self, member_id: str) -> None:
-        """What the tombstone of a current assignment says: the member is about to go."""
+        """Replay the tombstone of a current assignment: the member is being removed."""
         member = self.members.get(member_id)
         if member is not None:
             self.update_member(
@@ -206,7 +206,7 @@ class ConsumerGroup:
                     owners[partition] = epoch
 
     def _release(self, member: ConsumerGroupMember) -> None:
-        """A partition that another member holds at another epoch stays that member's."""
+        """Release partitions, except those that another member owns with another epoch."""
         epoch = member.member_epoch
         for assigned in (member.assigned, member.pending_revocation):
             for topic_id, partitions in assigned.items():
@@ -222,9 +222,9 @@ class ConsumerGroup:
     # Records and descriptions
 
     def tombstones(self, replaced: Mapping[str, str] | None = None) -> list[CoordinatorRecord]:
-        """Everything that must be written for the group to be gone.
+        """The tombstones that delete the group.
 
-        ``replaced`` names members under whose new id records were written just before.
+        ``replaced`` maps members to new ids under which records have just been written.
         """
         new_ids = {} if replaced is None else replaced
         member_ids = [new_ids.get(member_id, member_id) for member_id in self.members]

@@ -1,12 +1,12 @@
-"""One request's changes to a group, in the order in which they follow from each other.
+"""The changes of one request to a group, in order.
 
-A member joins or changes; the patterns of the group may need a look at the topics; the group
-epoch moves if subscriptions or topics changed; a target is computed for the epoch; and the
-member takes its next step towards it. Each step adds records and sees what the steps before
-it decided, although nothing of it is replayed yet.
+A member joins or changes; the patterns of the group may have to be resolved again; the group
+epoch is incremented if subscriptions or topics changed; a target is computed for the epoch; and
+the member takes its next step towards it. Each step adds records and sees the results of the
+previous steps, although none of the records has been replayed yet.
 
-Kafka resolves patterns in another thread and the member hears of the result with its next
-heartbeat. Here they are resolved on the spot, so that it has its partitions at once.
+Kafka resolves patterns in another thread, and the member gets the result with a later heartbeat.
+Here they are resolved immediately, so that it has its partitions at once.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ from moldau.metadata.image import MetadataImage
 
 
 class GroupUpdate:
-    """``old`` is the member before the request, ``new`` what the request makes of it."""
+    """``old`` is the member before the request, ``new`` after it."""
 
     def __init__(
         self,
@@ -67,10 +67,10 @@ class GroupUpdate:
         *,
         must_assign: bool = False,
     ) -> bool:
-        """Write the member down if it changed; whether its subscription did.
+        """Write the member if it changed; returns whether its subscription changed.
 
-        ``topics_version`` is the image that brought the last new topic. ``must_assign`` says
-        that the assignment does not fit the members even if this one brings nothing new.
+        ``topics_version`` is the offset of the image with the newest topic. ``must_assign`` means
+        that a new assignment is needed even if this member did not change.
 
         Raises:
             ApiError: INVALID_REGULAR_EXPRESSION.
@@ -90,7 +90,7 @@ class GroupUpdate:
     def _update_regexes(
         self, old: ConsumerGroupMember, new: ConsumerGroupMember, topics_version: int
     ) -> bool:
-        """Resolve patterns that are new or out of date; whether their topics changed."""
+        """Resolve patterns that are new or out of date; returns whether their topics changed."""
         group = self.group
         used = dict(group.subscriptions.regexes)
         if old.subscribed_topic_regex != new.subscribed_topic_regex:
@@ -151,7 +151,7 @@ class GroupUpdate:
     def update_target(
         self, old: ConsumerGroupMember, new: ConsumerGroupMember
     ) -> tuple[int, Target]:
-        """Epoch and assignment that the member has to reach, computed anew if need be."""
+        """The target epoch and assignment of the member, computed again if necessary."""
         group = self.group
         if group.assignment_epoch >= self.group_epoch or not self._may_assign():
             return group.assignment_epoch, group.target(new)
@@ -168,7 +168,7 @@ class GroupUpdate:
         return self.group_epoch, assignment[new.member_id]
 
     def _may_assign(self) -> bool:
-        """Not again right after the last time, so that a crowd of joins costs one assignment."""
+        """Whether the assignment interval has passed, so that many joins need one assignment."""
         last_ms = self.group.assignment_timestamp_ms
         interval_ms = self._settings.assignment_interval_ms(self.group.group_id, self._image)
         return last_ms == 0 or interval_ms == 0 or self._now_ms >= last_ms + interval_ms
@@ -213,7 +213,7 @@ class GroupUpdate:
         owned: Owned,
         has_subscription_changed: bool,
     ) -> ConsumerGroupMember:
-        """The member's next step, written down if there is one."""
+        """The next step of the member; writes a record if it changes."""
         if not has_subscription_changed and member.is_reconciled_to(target_epoch):
             return member
         step = Reconciliation(
@@ -226,7 +226,7 @@ class GroupUpdate:
 
 
 def preferred_assignor(members: list[ConsumerGroupMember], settings: GroupSettings) -> str:
-    """The one that most members ask for; of those the first in ``group.consumer.assignors``."""
+    """The assignor that most members ask for; ties go by ``group.consumer.assignors``."""
     votes = dict.fromkeys(settings.assignors, 0)
     for member in members:
         if member.server_assignor in votes:

@@ -1,12 +1,12 @@
-"""The consumer groups of one shard: heartbeats in, records and answers out (KIP-848).
+"""The consumer groups of one shard: heartbeats in, records and replies out (KIP-848).
 
-A heartbeat is all that a member of the new protocol ever sends: it joins with epoch 0, says
-what it owns, hears what it should own, and leaves with epoch -1 (or -2, if it is static and
-will be back). Members who speak the classic protocol may be in the same group while it moves
-from one protocol to the other.
+A member of the new protocol only sends heartbeats: it joins with epoch 0, reports the partitions
+it owns, receives those it should own, and leaves with epoch -1 (or -2 if it is static and will
+return). Members with the classic protocol can be in the same group while it is migrated from one
+protocol to the other.
 
-State changes in ``replay`` only. Besides it there are timers, and a note of which groups
-should look at their topics again; both are made anew when the shard is loaded.
+State changes in ``replay`` only, except timers and the set of groups that must check their
+topics again; both are rebuilt when the shard is loaded.
 """
 
 import random
@@ -41,11 +41,11 @@ from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRespo
 
 
 class ConsumerGroups:
-    """Groups by id. Handlers never raise ApiError: the reply has the code.
+    """The groups by id. Handlers do not raise ApiError: the reply has the code.
 
-    ``downgraded`` names groups whose records, returned by the same call, make classic groups
-    of them, and why they must rebalance ("" if they need not). The shard takes them out in
-    its tick, once the records are replayed; until then ``next_deadline_ms`` is 0.
+    ``downgraded`` maps groups that the records of the same call convert to classic ones, to the
+    reason why they must rebalance ("" if they need not). The shard takes them out in its tick,
+    once the records are replayed; until then ``next_deadline_ms`` is 0.
     """
 
     def __init__(self, config: BrokerConfig, rng: random.Random) -> None:
@@ -68,7 +68,7 @@ class ConsumerGroups:
     # Life
 
     def replay(self, key: Message, value: Message | None) -> bool:
-        """Take the record in; False if it is not about consumer groups."""
+        """Apply the record; False if it is not a record of consumer groups."""
         return replay_record(self.groups, key, value)
 
     def on_loaded(self, now_ms: int) -> None:
@@ -77,7 +77,7 @@ class ConsumerGroups:
     def on_metadata(
         self, image: MetadataImage, delta: MetadataDelta | None, now_ms: int
     ) -> Outcome:
-        """Groups whose topics changed look at them with the next heartbeat of a member."""
+        """Groups whose topics changed check them with the next heartbeat of a member."""
         upkeep = self._upkeep
         upkeep.image = image
         if delta is None:
@@ -118,7 +118,7 @@ class ConsumerGroups:
         image: MetadataImage,
         classic_group: ClassicGroup | None = None,
     ) -> Outcome:
-        """``classic_group`` is the one with this id, if there is one; it may be taken over."""
+        """``classic_group`` is the one with this id, if it exists; it may be converted."""
         self._upkeep.image = image
         try:
             return self._heartbeats.handle(token, request, context, classic_group, now_ms)
@@ -133,7 +133,7 @@ class ConsumerGroups:
     def describe(
         self, group_ids: Sequence[str], image: MetadataImage, classic_groups: Container[str] = ()
     ) -> list[DescribedGroup]:
-        """``classic_groups`` are there too, but not of this type: the message says which."""
+        """``classic_groups`` are the ids of the classic groups, for the error message."""
         described = []
         for group_id in group_ids:
             group = self.groups.get(group_id)
@@ -160,7 +160,7 @@ class ConsumerGroups:
         api_version: int,
         is_transactional: bool = False,
     ) -> CommitCheck | None:
-        """None if every partition may be committed, else the question to ask for each."""
+        """None if every partition may be committed, else a check to call for each."""
         group = self.groups[group_id]
         return check_offset_commit(
             group, member_id, instance_id, member_epoch, api_version, is_transactional
@@ -176,7 +176,7 @@ class ConsumerGroups:
             raise ApiError(ErrorCode.NON_EMPTY_GROUP, f"group {group_id} has members")
 
     def tombstones(self, group_id: str) -> list[CoordinatorRecord]:
-        """What deletes the group, except its offsets."""
+        """The tombstones of the group, without its offsets."""
         return self.groups[group_id].tombstones()
 
     # Classic members of consumer groups

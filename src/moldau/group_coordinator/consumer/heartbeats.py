@@ -1,4 +1,4 @@
-"""ConsumerGroupHeartbeat: joining, living and leaving with the new protocol (KIP-848)."""
+"""ConsumerGroupHeartbeat: joining, staying in and leaving a consumer group (KIP-848)."""
 
 from moldau.errors import ApiError, ErrorCode
 from moldau.group_coordinator.classic_group import ClassicGroup, ClassicState
@@ -38,7 +38,7 @@ from moldau.protocol.messages.consumer_group_heartbeat import (
 
 
 class Heartbeats:
-    """Methods that refuse raise ApiError."""
+    """Handles heartbeats. Errors are raised as ApiError."""
 
     def __init__(self, upkeep: Upkeep) -> None:
         self._upkeep = upkeep
@@ -86,7 +86,7 @@ class Heartbeats:
         now_ms: int,
         out: Outcome,
     ) -> ConsumerGroup:
-        """The group, if need be a new one or one made of a classic group."""
+        """The group, created or converted from a classic group if necessary."""
         group_id = request.group_id
         group = self._upkeep.groups.get(group_id)
         if group is not None:
@@ -104,7 +104,7 @@ class Heartbeats:
         upkeep = self._upkeep
         check_upgrade(classic_group, upkeep.settings)
         group, made = convert_from_classic(classic_group, upkeep.hashes, upkeep.image)
-        # Who waits for the classic group's next generation must join what it became.
+        # Members waiting in the classic group must join the converted one.
         classic_group.answer_all_waiting(ErrorCode.REBALANCE_IN_PROGRESS, out)
         out.records += made
         for member in group.members.values():
@@ -112,11 +112,11 @@ class Heartbeats:
         return group
 
     def _was_rebalancing(self, group: ConsumerGroup, classic_group: ClassicGroup | None) -> bool:
-        """Whether the group has just been made of a classic one that had to share out anew.
+        """Whether the group was just converted from a classic one that was rebalancing.
 
-        Its members may be fewer than those the last assignment was made for, and a static
-        member that comes back changes nothing: without a new assignment what the others
-        had would be nobody's for ever. (Kafka 4.3.1 leaves it so.)
+        It may have fewer members than the last assignment, and a returning static member
+        changes nothing: without a new assignment, the partitions of the others would stay
+        unassigned. (They do in Kafka 4.3.1.)
         """
         if classic_group is None or group.group_id in self._upkeep.groups:
             return False
@@ -152,7 +152,7 @@ class Heartbeats:
         old: ConsumerGroupMember,
         new: ConsumerGroupMember,
     ) -> ConsumerGroupHeartbeatResponse:
-        """The assignment is in it if it changed, or if the member told all about itself."""
+        """Includes the assignment if it changed, or if the member sent a full heartbeat."""
         upkeep = self._upkeep
         has_subscription = (
             request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
@@ -194,8 +194,8 @@ class Heartbeats:
             member_id=request.member_id, member_epoch=request.member_epoch
         )
         if request.member_epoch == LEAVE_GROUP_STATIC_EPOCH:
-            # Its session goes on: it keeps its partitions until that ends. Epochs of the
-            # assignment begin anew, so that its old self cannot commit any more.
+            # Its session continues: it keeps its partitions until that expires. The epochs of the
+            # assignment are reset, so that the previous instance cannot commit any more.
             away = member._replace(
                 member_epoch=LEAVE_GROUP_STATIC_EPOCH,
                 assigned={
@@ -215,7 +215,7 @@ def _updated(
     request: ConsumerGroupHeartbeatRequest,
     context: GroupRequestContext,
 ) -> ConsumerGroupMember:
-    """What is null in a heartbeat has not changed."""
+    """Apply a heartbeat; fields that are null have not changed."""
     changes: dict[str, object] = {
         "client_id": context.client_id,
         "client_host": context.client_host,

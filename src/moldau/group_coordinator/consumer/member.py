@@ -1,8 +1,7 @@
-"""A member of a consumer group, as the log knows it: an immutable value.
+"""A member of a consumer group, as stored in the log: an immutable value.
 
-An assignment says for every partition since which epoch the member has it. A commit that
-was sent under an older epoch of the member is good as long as the partition was the
-member's already then.
+An assignment has, for every partition, the epoch at which the member got it. A commit with an
+older member epoch is valid if the member already owned the partition then.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,11 +14,11 @@ from moldau.protocol.records.group_coordinator import (
     TopicPartitions,
 )
 
-# Epochs with which a member says goodbye; the second is for a static one that will be back.
+# Epochs with which a member leaves; the second is for a static member that will return.
 LEAVE_GROUP_EPOCH: Final = -1
 LEAVE_GROUP_STATIC_EPOCH: Final = -2
 
-# States of a member, as the log holds them.
+# States of a member, as stored in the log.
 STABLE: Final = 0
 UNREVOKED_PARTITIONS: Final = 1
 UNRELEASED_PARTITIONS: Final = 2
@@ -35,7 +34,7 @@ NO_TARGET: Final[Target] = {}
 
 
 class ConsumerGroupMember(NamedTuple):
-    """What ``ConsumerGroupMemberMetadata`` and ``ConsumerGroupCurrentMemberAssignment`` say."""
+    """``ConsumerGroupMemberMetadata`` and ``ConsumerGroupCurrentMemberAssignment``."""
 
     member_id: str
     member_epoch: int = 0
@@ -46,13 +45,13 @@ class ConsumerGroupMember(NamedTuple):
     rebalance_timeout_ms: int = -1
     client_id: str = ""
     client_host: str = ""
-    # Sorted, without doubles: a set that prints the same every time.
+    # Sorted, without duplicates, so that the order is deterministic.
     subscribed_topic_names: tuple[str, ...] = ()
     subscribed_topic_regex: str = ""
     server_assignor: str | None = None
     assigned: Assigned = NOTHING_ASSIGNED
     pending_revocation: Assigned = NOTHING_ASSIGNED
-    # Set for a member that speaks the classic protocol (KIP-848, online migration).
+    # Set for a member with the classic protocol (KIP-848, online migration).
     classic: ClassicMemberMetadata | None = None
 
     @property
@@ -90,7 +89,7 @@ class ConsumerGroupMember(NamedTuple):
     def moved_to(
         self, epoch: int, state: int, assigned: Assigned, pending_revocation: Assigned
     ) -> "ConsumerGroupMember":
-        """The next step of the reconciliation; the epoch it leaves becomes the previous one."""
+        """The next step of the reconciliation; the old epoch becomes the previous epoch."""
         return self._replace(
             member_epoch=epoch,
             previous_member_epoch=self.member_epoch,
@@ -113,9 +112,9 @@ def without_epochs(assigned: Assigned) -> Target:
 
 
 def _assigned(topics: Iterable[TopicPartitions], member_epoch: int) -> Assigned:
-    """Records of Kafka before 4.2 have no epochs: then it is the member's.
+    """Records of Kafka before 4.2 have no assignment epochs: then the member's is used.
 
-    A static member that is away has the epoch -2, which no assignment may have.
+    A static member that left temporarily has epoch -2, which no assignment may have.
     """
     default = max(member_epoch, 0)
     assigned: dict[bytes, dict[int, int]] = {}

@@ -1,9 +1,8 @@
-"""One number for all that a group's assignment depends on outside the group (KIP-1101).
+"""A hash of the topics that a group's assignment depends on (KIP-1101).
 
-It covers id, name, partition count and racks of every topic that the group is subscribed
-to and that exists, and is written next to the group's epoch. If it comes out different the
-group needs a new assignment; whether that happened while the coordinator was elsewhere
-does not matter.
+It covers id, name, partition count and racks of every existing topic that the group is
+subscribed to, and is stored with the group epoch. If it changes, the group needs a new
+assignment, even if the change happened while another broker was the coordinator.
 """
 
 import struct
@@ -13,18 +12,18 @@ from typing import Final
 from moldau.group_coordinator.consumer.xxh3 import xxh3_64
 from moldau.metadata.image import MetadataImage, TopicImage
 
-# The version of the recipe.
+# The version of the hash.
 _MAGIC: Final = b"\x00"
 
 
 class MetadataHashes:
-    """Hashes of topics, kept as long as their image is the same."""
+    """Hashes of topics, cached as long as the image of the topic is the same."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[TopicImage, int]] = {}
 
     def group_hash(self, topics: Iterable[str], image: MetadataImage) -> int:
-        """``topics`` in ascending order. 0 if none of them exists."""
+        """The hash of ``topics``, which are sorted. 0 if none of them exists."""
         parts: list[bytes] = []
         for name in topics:
             topic = image.topics_by_name.get(name)

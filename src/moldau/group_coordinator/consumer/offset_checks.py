@@ -9,7 +9,7 @@ from moldau.group_coordinator.consumer.member import ConsumerGroupMember
 # Called with topic name, topic id and partition; raises ApiError if it may not be committed.
 CommitCheck = Callable[[str, bytes, int], None]
 
-# From this version on an OffsetCommit can answer STALE_MEMBER_EPOCH.
+# From this version on, an OffsetCommit response can have STALE_MEMBER_EPOCH.
 _FIRST_COMMIT_VERSION = 9
 
 
@@ -21,13 +21,13 @@ def check_offset_commit(
     api_version: int,
     is_transactional: bool,
 ) -> CommitCheck | None:
-    """None if every partition may be committed, else what to ask for each.
+    """None if every partition may be committed, else a check to call for each.
 
     Raises:
         ApiError: UNKNOWN_MEMBER_ID, UNSUPPORTED_VERSION, STALE_MEMBER_EPOCH, or for a member
-            that speaks the classic protocol ILLEGAL_GENERATION.
+            with the classic protocol ILLEGAL_GENERATION.
     """
-    # Tools and consumers without a group may commit while nobody else can.
+    # Tools and consumers without a group may commit while the group has no members.
     if member_epoch < 0 and group.is_empty:
         return None
     is_anonymous = member_epoch == -1 and member_id == "" and instance_id is None
@@ -60,7 +60,7 @@ def check_offset_commit(
 def _check_since(
     member: ConsumerGroupMember, epoch: int, topic: str, topic_id: bytes, partition: int
 ) -> None:
-    """An older epoch will do for a partition that the member has had since then (KIP-1251)."""
+    """An older epoch is valid for a partition that the member has owned since (KIP-1251)."""
     since = member.assigned.get(topic_id, {}).get(partition)
     if since is None:
         since = member.pending_revocation.get(topic_id, {}).get(partition)

@@ -1,13 +1,13 @@
 """The next step of one member towards the target assignment (KIP-848).
 
-A member first gives up what is not meant for it any more, and stays at its epoch until its
-heartbeat shows that it has. Then it moves to the target's epoch and gets what is meant for
-it, except what somebody else still holds; that follows as the others let go.
+A member first revokes the partitions that are not in its target, and stays at its epoch until
+its heartbeat confirms that. Then it moves to the target epoch and gets the partitions of its
+target, except those that others still own; they follow as the others revoke them.
 
-    STABLE ──────────► UNREVOKED_PARTITIONS (told to give up, has not yet)
+    STABLE ──────────► UNREVOKED_PARTITIONS (has partitions to revoke)
       ▲  ▲                      │
       │  └──────────────────────┤
-      └──── UNRELEASED_PARTITIONS (at the target's epoch, others have not given up)
+      └──── UNRELEASED_PARTITIONS (at the target epoch, others have partitions to revoke)
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,12 +27,12 @@ from moldau.group_coordinator.consumer.member import (
 from moldau.group_coordinator.consumer.subscription import ResolvedRegex, subscribed_topics
 from moldau.metadata.image import MetadataImage
 
-# Topic id and partitions, as the member's heartbeat says; None if it said nothing.
+# Topic id and partitions from the heartbeat; None if it did not report them.
 Owned = Sequence[tuple[bytes, Sequence[int]]] | None
 
 
 class Reconciliation:
-    """One member, the target it has to reach, and what it said it owns."""
+    """One member, its target, and the partitions it reported."""
 
     def __init__(
         self,
@@ -53,10 +53,10 @@ class Reconciliation:
         self._image = image
 
     def next_member(self, has_subscription_changed: bool) -> ConsumerGroupMember:
-        """The member one step further, or the member itself if it must wait.
+        """The member after the next step, or unchanged if it must wait.
 
         Raises:
-            ApiError: FENCED_MEMBER_EPOCH if a newer version wrote a state we do not know.
+            ApiError: FENCED_MEMBER_EPOCH if a newer version wrote an unknown state.
         """
         member = self._member
         if member.state == STABLE:
@@ -97,7 +97,7 @@ class Reconciliation:
         return found
 
     def _without_unsubscribed(self) -> ConsumerGroupMember:
-        """What the member does not want any more goes at once, before a new target."""
+        """Revoke partitions of unsubscribed topics at once, before there is a new target."""
         member = self._member
         subscribed = self._subscribed_ids()
         dropped = [topic_id for topic_id in member.assigned if topic_id not in subscribed]
@@ -131,7 +131,7 @@ class Reconciliation:
                 kept[topic_id] = topic_kept
             if len(topic_kept) < len(has):
                 revoked[topic_id] = {p: since for p, since in has.items() if p not in meant_set}
-            # What it was asked to give up is held by the member itself, so it may keep it.
+            # Partitions it was to revoke are still its own, so it may keep them.
             own = member.pending_revocation.get(topic_id, {})
             topic_given: dict[int, int] = {}
             for partition in meant:

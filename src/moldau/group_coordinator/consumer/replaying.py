@@ -1,7 +1,7 @@
-"""Records of ``__consumer_offsets`` turned into consumer groups.
+"""Replays records of ``__consumer_offsets`` into consumer groups.
 
-A compacted log may lack the beginning of a story: tombstones of what is not there are
-passed over, and a group comes into being with whichever of its records is first.
+A compacted log may lack earlier records: tombstones of unknown things are ignored, and a group
+is created by whichever of its records comes first.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ _Groups = dict[str, ConsumerGroup]
 
 
 def replay_record(groups: _Groups, key: Message, value: Message | None) -> bool:
-    """Take the record in; False if it is not about consumer groups."""
+    """Apply the record; False if it is not a record of consumer groups."""
     replay = _REPLAYS.get(type(key))
     if replay is None:
         return False

@@ -1,4 +1,4 @@
-"""Settings of consumer groups: the broker's, unless the group has its own."""
+"""Settings of consumer groups: the group's own, or else the broker's."""
 
 from typing import Final
 
@@ -6,10 +6,10 @@ from moldau.config.broker import BrokerConfig
 from moldau.config.group_checks import assignor_name
 from moldau.metadata.image import BROKER_RESOURCE, GROUP_RESOURCE, MetadataImage
 
-# A group looks at all topics again at most this often for new ones; how often it does so
-# in any case is group.consumer.regex.refresh.interval.ms.
+# The shortest time between two resolutions of patterns after new topics; the regular interval
+# is group.consumer.regex.refresh.interval.ms.
 REGEX_REFRESH_MIN_INTERVAL_MS: Final = 10_000
-# The subscribed topics are looked at when they change, and anyway after this time.
+# The subscribed topics are checked when they change, and at least this often.
 METADATA_REFRESH_INTERVAL_MS: Final = 2**31 - 1
 
 _UPGRADES: Final = ("upgrade", "bidirectional")
@@ -17,10 +17,10 @@ _DOWNGRADES: Final = ("downgrade", "bidirectional")
 
 
 class GroupSettings:
-    """What ``group.consumer.*`` and ``consumer.*`` say about one group.
+    """The values of ``group.consumer.*`` and ``consumer.*`` for one group.
 
-    A group's own value is checked against the brokers' bounds when it is set. The bounds
-    may have moved since: then the nearest value within them counts.
+    A group's own value is checked against the brokers' bounds when it is set. If the bounds
+    have changed since, the nearest value within them is used.
     """
 
     def __init__(self, config: BrokerConfig) -> None:
@@ -54,7 +54,7 @@ class GroupSettings:
         config = self._config
         own = image.config(GROUP_RESOURCE, group_id).get("consumer.assignment.interval.ms")
         if own is None:
-            # The one of these settings that may change while the broker runs.
+            # The only one of these settings that can change while the broker runs.
             name = "group.consumer.assignment.interval.ms"
             own = image.config(BROKER_RESOURCE, "").get(name)
         if own is None:

@@ -1,10 +1,9 @@
-"""Who in a group wants which topics: by name, or by a pattern the broker resolves.
+"""Subscriptions of a group: by topic name, or by a pattern that the broker resolves.
 
-Patterns are RE2's, as KIP-848 says, and are matched on the whole topic name. RE2 takes time
-in proportion to the name, whatever the pattern: Python's own engine could be made to run
-for hours by a client. A resolved pattern is written to the log with the offset of
-the metadata image it was resolved on, so that a coordinator knows after a start which
-topics it has not seen yet.
+Patterns use RE2 syntax (KIP-848) and must match the whole topic name. RE2 takes time in
+proportion to the name, whatever the pattern: with Python's own engine, a client could keep the
+broker busy for hours. A resolved pattern is written to the log with the offset of the metadata
+image it was resolved on, so that after a restart the coordinator knows which topics are new.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -16,7 +15,7 @@ from moldau.metadata.image import MetadataImage
 
 
 class ResolvedRegex(NamedTuple):
-    """The topics (sorted) that a pattern matched, when, and on which image."""
+    """The sorted topics that a pattern matched, with the time and the image offset."""
 
     topics: tuple[str, ...]
     version: int
@@ -24,9 +23,9 @@ class ResolvedRegex(NamedTuple):
 
 
 class Subscriptions(NamedTuple):
-    """What all members of a group are subscribed to."""
+    """The subscriptions of all members of a group."""
 
-    # Topic -> members that name it.
+    # Topic -> members that subscribe to it by name.
     by_name: Mapping[str, int]
     # Topic -> patterns (not members) that match it.
     by_regex: Mapping[str, int]
@@ -74,7 +73,7 @@ def subscriptions_of(
 def subscribed_topics(
     member: ConsumerGroupMember, resolved: Mapping[str, ResolvedRegex]
 ) -> tuple[str, ...]:
-    """A pattern that is not resolved yet matches nothing."""
+    """The topics of a member; an unresolved pattern matches nothing."""
     names = member.subscribed_topic_names
     found = resolved.get(member.subscribed_topic_regex) if member.subscribed_topic_regex else None
     if found is None:
@@ -85,8 +84,8 @@ def subscribed_topics(
 
 
 def compile_regex(regex: str) -> Callable[[str], object | None]:
-    """What tells whether a whole name matches. Raises ApiError INVALID_REGULAR_EXPRESSION."""
-    import re2  # few groups subscribe by pattern, and a broker's start need not wait for it
+    """A function that matches whole names. Raises ApiError INVALID_REGULAR_EXPRESSION."""
+    import re2  # only a few groups need it, and importing it slows the start down
 
     options = re2.Options()
     options.log_errors = False
@@ -102,7 +101,7 @@ def compile_regex(regex: str) -> Callable[[str], object | None]:
 def resolve_regexes(
     regexes: Iterable[str], image: MetadataImage, now_ms: int
 ) -> dict[str, ResolvedRegex]:
-    """Every pattern with the topics it matches now; a broken one matches nothing."""
+    """Every pattern with the topics it matches now; an invalid one matches nothing."""
     names = sorted(image.topics_by_name)
     resolved: dict[str, ResolvedRegex] = {}
     for regex in regexes:

@@ -1,8 +1,8 @@
-"""A classic group that moves to the new protocol while its members go on reading (KIP-848).
+"""Converts a classic group to a consumer group while its members keep reading (KIP-848).
 
-The first consumer that joins a classic group with the new protocol takes the whole group
-along: its members become members of the consumer group who speak the classic protocol, at
-the generation and with the assignment they had. ``downgrade`` is the way back.
+The first consumer that joins a classic group with the new protocol converts the whole group: its
+members become members of the consumer group with the classic protocol, with the generation and
+assignment they had. ``downgrade`` is the reverse.
 """
 
 from collections.abc import Iterable, Sequence
@@ -41,7 +41,7 @@ from moldau.protocol.records.group_coordinator import ClassicMemberMetadata, Cla
 
 
 def check_upgrade(group: ClassicGroup, settings: GroupSettings) -> None:
-    """Raises ApiError GROUP_ID_NOT_FOUND: then the group is no consumer group to anybody."""
+    """Raises ApiError GROUP_ID_NOT_FOUND if the group cannot be converted."""
     reason = None
     if not settings.may_upgrade:
         reason = "online upgrade is disabled"
@@ -56,11 +56,11 @@ def check_upgrade(group: ClassicGroup, settings: GroupSettings) -> None:
 def convert_from_classic(
     group: ClassicGroup, hashes: MetadataHashes, image: MetadataImage
 ) -> tuple[ConsumerGroup, list[CoordinatorRecord]]:
-    """The consumer group, and the records that make it out of the classic one.
+    """The consumer group, and the records that convert the classic one.
 
     Raises:
-        ApiError: GROUP_ID_NOT_FOUND if what members say cannot be read, or if an assignor of
-            their own keeps data in the assignment that would be lost.
+        ApiError: GROUP_ID_NOT_FOUND if the embedded protocol of a member is malformed, or if
+            a custom assignor stores data in the assignment that would be lost.
     """
     group_id = group.group_id
     epoch = _first_epoch(group)
@@ -86,7 +86,7 @@ def convert_from_classic(
     made.append(records.target_epoch_record(group_id, epoch, 0))
     made += [records.current_record(group_id, member) for member in members]
 
-    # The rest of the request needs the group as it will be once these are replayed.
+    # The rest of the request needs the group as it is after replaying these.
     groups: dict[str, ConsumerGroup] = {}
     for record in made:
         replay_record(groups, record.key, record.value)
@@ -94,7 +94,7 @@ def convert_from_classic(
 
 
 def _target(classic: ClassicMember, group: ClassicGroup, image: MetadataImage) -> Target:
-    # It is empty for a member that has joined and not synced yet.
+    # It is empty for a member that has joined but not synced yet.
     if not classic.assignment:
         return NO_TARGET
     assignment = decode_assignment(classic.assignment)
@@ -108,7 +108,7 @@ def _target(classic: ClassicMember, group: ClassicGroup, image: MetadataImage) -
 
 
 def _subscription(classic: ClassicMember, group: ClassicGroup) -> ConsumerProtocolSubscription:
-    # Before the first generation the group has not agreed on a protocol yet.
+    # Before the first generation, the group has no protocol yet.
     name = group.protocol_name or classic.protocols[0].name
     return decode_subscription(classic.metadata(name))
 
@@ -137,13 +137,13 @@ def _consumer_member(
 def _with_claims(
     members: Sequence[ConsumerGroupMember], claims: Sequence[Owned]
 ) -> list[ConsumerGroupMember]:
-    """The members, with what they still read although it is not assigned to them any more.
+    """The members, with partitions that they still read although these are not assigned to them.
 
-    In a cooperative rebalance a member keeps what it has until it hears that it should not,
-    and says so when it joins. If the group moves to the new protocol meanwhile, such a
-    partition must not go to another before its reader has joined again without it. An
-    assignment counts more than a claim, and the first claim more than the next. (Kafka
-    4.3.1 looks at the assignments only.)
+    In a cooperative rebalance a member keeps its partitions until it must revoke them, and
+    reports them when it joins. If the group is converted in the meantime, such a partition must
+    not be assigned to another member before its reader has joined again without it. Assignments
+    take precedence over reports, and earlier reports over later ones. (Kafka 4.3.1 uses the
+    assignments only.)
     """
     held = {
         (topic_id, partition): None
@@ -169,9 +169,8 @@ def _with_claims(
 
 
 def _first_epoch(group: ClassicGroup) -> int:
-    """The generation. A group that is still to have its first one begins as any other does:
-    a member that takes the place of a static one must not be told that it is at epoch 0,
-    because with 0 it would join again.
+    """The generation. A group before its first one starts like a new group: a member that
+    replaces a static one must not get epoch 0, because with 0 it would join again.
     """
     return max(group.generation_id, FIRST_EPOCH)
 

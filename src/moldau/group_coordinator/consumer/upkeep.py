@@ -1,7 +1,7 @@
-"""What every request to consumer groups needs: the groups, their timers, and the way out.
+"""Shared state of the consumer group handlers: groups, timers, and removal of members.
 
-Timers are only ever set and checked here. One that fires for a member or group that is not
-there any more means nothing: it was left behind by something else that went first.
+Timers are set and checked only here. A timer of a member or group that no longer exists is
+ignored.
 """
 
 import random
@@ -26,7 +26,7 @@ _REBALANCE: Final = "rebalance"
 
 
 class Upkeep:
-    """State that the handlers of one shard share."""
+    """The state that the handlers of one shard share."""
 
     def __init__(self, config: BrokerConfig, rng: random.Random) -> None:
         self.groups: dict[str, ConsumerGroup] = {}
@@ -34,9 +34,9 @@ class Upkeep:
         self.hashes = MetadataHashes()
         self.rng = rng
         self.image: MetadataImage = EMPTY_IMAGE
-        # The image that brought the last new topic, for patterns.
+        # The offset of the image with the newest topic, for patterns.
         self.topics_version = -1
-        # Groups that have become classic: why they rebalance, "" if they need not.
+        # Groups that became classic, with the reason to rebalance; "" if they need not.
         self.downgraded: dict[str, str] = {}
         self._timers = Timers()
         # The epoch that a member must leave before its rebalance timer fires.
@@ -55,7 +55,7 @@ class Upkeep:
         self._timers.schedule((SESSION, group_id, member.member_id), now_ms + timeout_ms)
 
     def follow_revocation(self, group_id: str, member: ConsumerGroupMember, now_ms: int) -> None:
-        """A member that has been told to give partitions up has its rebalance time-out for it."""
+        """Start the rebalance timeout of a member that must revoke partitions."""
         key = (group_id, member.member_id)
         if member.state == UNREVOKED_PARTITIONS:
             self._rebalance_epochs[key] = member.member_epoch
@@ -66,13 +66,13 @@ class Upkeep:
             self._timers.cancel((_REBALANCE, *key))
 
     def expect_join(self, group_id: str, member: ConsumerGroupMember, now_ms: int) -> None:
-        """A classic member was told to join again; telling it twice gives it no more time."""
+        """A classic member must join again; repeating the request does not extend its time."""
         key = (JOIN, group_id, member.member_id)
         if key not in self._timers:
             self._timers.schedule(key, now_ms + member.rebalance_timeout_ms)
 
     def joined(self, group_id: str, member_id: str, now_ms: int, timeout_ms: int) -> None:
-        """A classic member has joined; now it has to sync."""
+        """A classic member has joined and must sync now."""
         self._timers.cancel((JOIN, group_id, member_id))
         self._timers.schedule((SYNC, group_id, member_id), now_ms + timeout_ms)
 
@@ -88,7 +88,7 @@ class Upkeep:
         return 0 if self.downgraded else self._timers.next_deadline_ms()
 
     def expire(self, now_ms: int) -> Outcome:
-        """Remove members whose time is over; those of one group together, in one epoch."""
+        """Remove expired members; those of one group together, in one epoch."""
         late: dict[str, dict[str, ConsumerGroupMember]] = {}
         while (key := self._timers.pop_due(now_ms)) is not None:
             kind, group_id, member_id = key
@@ -113,7 +113,7 @@ class Upkeep:
     def remove_members(
         self, group: ConsumerGroup, members: Sequence[ConsumerGroupMember], now_ms: int
     ) -> list[CoordinatorRecord]:
-        """Take members out. If only classic ones are left, the group becomes classic."""
+        """Remove members. If only classic ones are left, the group becomes classic."""
         if not members:
             return []
         if may_downgrade(group, members, self.settings):
@@ -138,7 +138,7 @@ class Upkeep:
         return made
 
     def downgrade(self, group: ConsumerGroup, reason: str) -> None:
-        """Note that the group is a classic one once the records are replayed."""
+        """Note that the group will be classic once the records are replayed."""
         self.downgraded[group.group_id] = reason
         for member_id in group.members:
             self.stop_timers(group.group_id, member_id)
@@ -151,7 +151,7 @@ class Upkeep:
         is_classic: bool,
         made: list[CoordinatorRecord],
     ) -> ConsumerGroupMember:
-        """A static member that joins; if the instance is known it takes over everything.
+        """A static member joins; if the instance is known, it replaces the previous member.
 
         Raises:
             ApiError: UNRELEASED_INSTANCE_ID.
@@ -171,7 +171,7 @@ class Upkeep:
         return member
 
     def start_all_timers(self, now_ms: int) -> None:
-        """After loading, every member has a whole session to show up."""
+        """After loading, every member gets a full session timeout."""
         for group_id, group in self.groups.items():
             for member in group.members.values():
                 self.start_session(group_id, member, now_ms)
@@ -179,7 +179,7 @@ class Upkeep:
                     self.follow_revocation(group_id, member, now_ms)
 
     def refresh_metadata_of(self, topics: Iterable[str]) -> None:
-        """Groups that are subscribed to one of these look at it with the next heartbeat."""
+        """Groups subscribed to one of these topics check them with the next heartbeat."""
         names = list(topics)
         for group in self.groups.values():
             if any(group.subscriptions.has_topic(name) for name in names):

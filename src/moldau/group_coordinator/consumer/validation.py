@@ -1,4 +1,4 @@
-"""What a heartbeat may say, and from whom it is believed."""
+"""Validation of heartbeats: fields, epochs and instance ids."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from moldau.group_coordinator.consumer.member import (
 from moldau.group_coordinator.consumer.reconciliation import Owned
 from moldau.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 
-# From this version on clients choose their member id themselves (KIP-1082).
+# From this version on, clients generate their member id (KIP-1082).
 _MEMBER_ID_BY_CLIENT = 1
 
 
@@ -59,7 +59,7 @@ def _check_join(request: ConsumerGroupHeartbeatRequest) -> None:
 def check_not_full(
     group: ConsumerGroup, member_id: str, instance_id: str | None, max_size: int
 ) -> None:
-    """A static member that is known takes its own place, so it always fits."""
+    """A known static member replaces itself, so it always fits."""
     if instance_id is not None and instance_id in group.static_members:
         return
     if len(group.members) >= max_size and member_id not in group.members:
@@ -70,9 +70,8 @@ def check_not_full(
 def check_member_epoch(member: ConsumerGroupMember, epoch: int, owned: Owned) -> None:
     """Raises ApiError FENCED_MEMBER_EPOCH.
 
-    The previous epoch is fine from a member that owns nothing which it was not given: the
-    response that told it about the new one may have been lost. So is 0, from a member that
-    begins anew.
+    The previous epoch is accepted from a member that owns only partitions assigned to it: the
+    response with the new epoch may have been lost. So is 0, from a member that rejoins.
     """
     current = member.member_epoch
     if epoch in (0, current):
@@ -101,7 +100,7 @@ def _has_only(member: ConsumerGroupMember, owned: Owned) -> bool:
 def check_instance_is_released(
     member: ConsumerGroupMember, instance_id: str, member_id: str
 ) -> None:
-    """Raises ApiError UNRELEASED_INSTANCE_ID unless the member before has left for a while."""
+    """Raises ApiError UNRELEASED_INSTANCE_ID unless the previous member left temporarily."""
     if member.member_epoch != LEAVE_GROUP_STATIC_EPOCH:
         message = (
             f"Static member {member_id} with instance id {instance_id} cannot join the "

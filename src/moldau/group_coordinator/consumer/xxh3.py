@@ -1,9 +1,9 @@
 """XXH3, the 64-bit hash with seed 0 and the default secret, in plain Python.
 
-Kafka 4.3 writes a hash of the topics that a group is subscribed to next to the group's
-epoch, so that a coordinator knows after a start whether they changed meanwhile. To read
-and write the same data directory we must come to the same number. Inputs are a few
-hundred bytes, and results are cached per topic, so plain Python is fast enough.
+Kafka 4.3 stores a hash of the topics that a group is subscribed to with the group epoch, so
+that after a restart the coordinator knows whether they changed. To share a data directory with
+Kafka, the hash must be the same. Inputs are a few hundred bytes, and results are cached per
+topic, so plain Python is fast enough.
 
 The algorithm is public (the xxHash specification by Yann Collet, XXH3 section).
 """
@@ -59,7 +59,7 @@ def _read32(data: bytes, position: int) -> int:
 
 
 def _fold(left: int, right: int) -> int:
-    """Both halves of the 128-bit product, exclusive-or'ed."""
+    """The exclusive or of both halves of the 128-bit product."""
     product = left * right
     return (product & _MASK) ^ (product >> 64)
 

@@ -1,4 +1,4 @@
-"""Server-side assignors: who should have which partition (KIP-848)."""
+"""Server-side assignors (KIP-848)."""
 
 from typing import Final
 

@@ -1,8 +1,8 @@
-"""Members in the order in which they take partitions, or give them up, one each at a time.
+"""The order in which members receive partitions, or give them up, one at a time.
 
-Members stand in a row, the least loaded first. Those at one end that are level with each
-other form a range: takers at the front, givers at the back. Everybody in the range has a
-turn; then the range has moved by one level, and those that it has reached join it.
+Members are sorted by load, the least loaded first. Those at one end with equal load form a
+range: takers at the front, givers at the back. Each member of the range has one turn; then the
+level of the range has changed by one, and the members at that level join it.
 
     load  |          ##          givers, from the back: the last two, then the fourth too
           |       ## ##
@@ -11,21 +11,21 @@ turn; then the range has moved by one level, and those that it has reached join 
           | ## ## ## ##          takers, from the front: the first two
           +------------->
 
-Whoever holds the row changes ``loads`` by one after each ``next``, so that they stay true.
+The caller changes ``loads`` by one after each ``next``.
 """
 
 from collections.abc import Sequence
 
 
 class Takers:
-    """The least loaded, one after the other."""
+    """The least loaded members, one after the other."""
 
     def __init__(self, row: Sequence[int], loads: Sequence[int]) -> None:
         self._row = row
         self._loads = loads
         self._end = 0
         self._turn = 0
-        # What the members of the range had at the beginning of the round.
+        # The load of the members of the range at the beginning of the round.
         self.level = loads[row[0]] - 1
 
     def next(self) -> int:
@@ -41,7 +41,7 @@ class Takers:
 
 
 class Givers:
-    """The most loaded, one after the other; those with nothing to give are taken out."""
+    """The most loaded members, one after the other; those with nothing to give are excluded."""
 
     def __init__(self, row: Sequence[int], loads: Sequence[int]) -> None:
         self._row = list(row)
@@ -52,10 +52,10 @@ class Givers:
         self.level = loads[row[-1]] + 1
 
     def next(self) -> int | None:
-        """The member that gives the next partition; None if there is nobody left."""
+        """The member that gives up the next partition; None if none is left."""
         if self._turn < self._begin:
             if self._end <= self._begin and self._begin > 0:
-                # All in the range were taken out: go on at the level of the next one.
+                # All members of the range are excluded: continue at the level of the next one.
                 self.level = self._loads[self._row[self._begin - 1]]
             else:
                 self.level -= 1
@@ -69,7 +69,7 @@ class Givers:
         return member
 
     def exclude_last(self) -> None:
-        """Take out the member that ``next`` gave: the last of the range gets its place."""
+        """Exclude the member that ``next`` returned; the last of the range takes its place."""
         place, last = self._turn + 1, self._end - 1
         self._row[place], self._row[last] = self._row[last], self._row[place]
         self._end -= 1

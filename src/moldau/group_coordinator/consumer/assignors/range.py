@@ -1,8 +1,8 @@
-"""The range assignor: of every topic, each subscriber gets a run of partitions.
+"""The range assignor: each subscriber of a topic gets a contiguous range of partitions.
 
-Members stand in the same order for every topic, so topics with equal partition counts are
+The order of members is the same for every topic, so topics with equal partition counts are
 divided alike and can be joined partition by partition (KIP-848). Static members come first,
-by instance id, so that a restart does not move anything.
+sorted by instance id, so that a restart does not change the assignment.
 """
 
 from moldau.group_coordinator.consumer.assignors.spec import (
@@ -18,7 +18,7 @@ def assign_range(spec: GroupSpec) -> GroupAssignment:
     for member in members:
         for topic_id in member.topic_ids:
             subscribers[topic_id] = subscribers.get(topic_id, 0) + 1
-    # How many subscribers have had their run, and where the next one begins.
+    # The number of assigned subscribers, and the start of the next range.
     served = dict.fromkeys(subscribers, 0)
     begins = dict.fromkeys(subscribers, 0)
     assignment: GroupAssignment = {}

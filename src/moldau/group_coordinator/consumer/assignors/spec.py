@@ -1,4 +1,4 @@
-"""What an assignor is told, and what it answers."""
+"""The input and output of assignors."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -8,7 +8,7 @@ Partitions = Mapping[bytes, tuple[int, ...]]
 
 
 class MemberSpec(NamedTuple):
-    """A member: what it wants (topics that exist, sorted by id) and what it was meant to have."""
+    """A member: its subscribed existing topics, sorted by id, and its previous target."""
 
     member_id: str
     instance_id: str | None
@@ -18,18 +18,18 @@ class MemberSpec(NamedTuple):
 
 
 class GroupSpec(NamedTuple):
-    """A group to be assigned.
+    """A group to compute an assignment for.
 
-    ``racks`` gives the racks of a partition's replicas; None if no broker has a rack.
+    ``racks`` returns the racks of a partition's replicas; None if no broker has a rack.
     """
 
     members: Sequence[MemberSpec]
-    # Of every topic that some member wants.
+    # Of every topic with a subscriber.
     partition_counts: Mapping[bytes, int]
     is_homogeneous: bool
     racks: Callable[[bytes, int], Sequence[str]] | None = None
 
 
-# Member id -> what it should have. Every member is in it.
+# Member id -> target assignment, for every member.
 GroupAssignment = dict[str, Partitions]
 Assignor = Callable[[GroupSpec], GroupAssignment]

@@ -1,14 +1,14 @@
-"""The uniform assignor: everybody gets as many partitions as everybody else, and keeps them.
+"""The uniform assignor: all members get equally many partitions, and keep them.
 
-This is the case in which all members want the same topics; ``uniform_mixed`` has the other.
-Balance comes first (counts differ by one at most), then stickiness (no partition moves that
-balance does not move), then racks: among partitions that are equal so far a member is given
-those with a replica in its own rack (KIP-881's idea; Kafka's assignor does not look at
-racks yet).
+This module handles groups whose members subscribe to the same topics; ``uniform_mixed`` handles
+others. Balance comes first (counts differ by at most one), then stickiness (a partition moves
+only if balance requires it), then racks: among otherwise equal partitions a member gets those
+with a replica in its own rack (the idea of KIP-881; Kafka's assignor does not use racks yet).
 
-Without racks the steps are Kafka's: members keep what they had, lowest numbers first, up to
-their quota; whoever has room is given first what nobody had, then what others gave up. Only
-the order of members and topics is our own, by id, where Kafka's is that of a hash table.
+Without racks the steps are Kafka's: members keep their partitions, lowest numbers first, up to
+their quota; members below their quota get first the unassigned partitions, then those that others
+gave up. Only the order of members and topics differs: it is by id, and that of a hash table in
+Kafka.
 """
 
 from moldau.group_coordinator.consumer.assignors.spec import (
@@ -59,7 +59,7 @@ class _Homogeneous:
         }
 
     def _keep(self) -> list[tuple[MemberSpec, int]]:
-        """Let members keep what their quota allows; who has room for more, and how much."""
+        """Let members keep partitions up to their quota; returns the members with room left."""
         total = sum(len(partitions) for partitions in self._free.values())
         quota, extras = divmod(total, len(self._members))
         unfilled: list[tuple[MemberSpec, int]] = []
@@ -73,8 +73,8 @@ class _Homogeneous:
                 elif self._free[topic_id].pop(partition, True) is None:
                     kept.setdefault(topic_id, []).append(partition)
                     room -= 1
-            # Who has no use for the extra partition leaves it to a later one that may have
-            # it already, unless only as many members as extras are left.
+            # A member that does not use the extra partition leaves it to a later one that may own
+            # it already, unless the remaining members are as many as the extras.
             if room > 0 and has_extra and len(self._members) - index > extras:
                 room -= 1
                 has_extra = False
@@ -85,7 +85,7 @@ class _Homogeneous:
         return unfilled
 
     def _to_give(self) -> list[tuple[bytes, int]]:
-        """What nobody had, by topic and number; then what was given up, in that order."""
+        """The unassigned partitions, by topic and number, then those that were given up."""
         given_up = self._given_up
         unowned = [
             (topic_id, partition)
@@ -93,11 +93,11 @@ class _Homogeneous:
             for partition in partitions
             if (topic_id, partition) not in given_up
         ]
-        # What one gave up another may have had as well, and kept.
+        # A partition that one member gave up may be kept by another that owned it too.
         return unowned + [each for each in given_up if each[1] in self._free[each[0]]]
 
     def _candidates(self, member: MemberSpec) -> list[tuple[bytes, int]]:
-        """What the member was meant to have; what lies in its rack first."""
+        """The previous partitions of the member, those in its rack first."""
         found = [
             (topic_id, partition)
             for topic_id, partitions in sorted(member.previous.items())
@@ -113,7 +113,7 @@ class _Homogeneous:
     def _give_near(
         self, unfilled: list[tuple[MemberSpec, int]], rest: list[tuple[bytes, int]]
     ) -> list[tuple[bytes, int]]:
-        """Give partitions to members in their replicas' racks; those that are left."""
+        """Assign partitions to members in the racks of their replicas; returns the rest."""
         racks = self._spec.racks
         assert racks is not None
         waiting: dict[str, list[int]] = {}

@@ -1,13 +1,13 @@
-"""The uniform assignor for members that want different topics.
+"""The uniform assignor for members with different subscriptions.
 
-Nobody loses what it has and still wants; what is free goes to the subscriber with the
-fewest partitions, hardest topics (most partitions per subscriber) first. Then partitions
-move, topic by topic, from the subscriber with the most to the one with the fewest, until
-they differ by one at most or sixteen rounds have passed: when subscriptions merely overlap
-a perfect balance can take very long, and each round about halves what is wrong.
+Members first keep the partitions they own and still subscribe to; unassigned partitions go to
+the subscriber with the fewest, hardest topics (most partitions per subscriber) first. Then
+partitions move, topic by topic, from the subscriber with the most to the one with the fewest,
+until they differ by at most one or sixteen rounds have passed: if subscriptions only overlap, a
+perfect balance can take very long, and each round about halves the imbalance.
 
-Who of several with equal loads comes first is Kafka's choice too (``levels``); only the
-order of members is our own, by id, where Kafka's is that of a hash table.
+The order of members with equal load is Kafka's (``levels``); only the initial order of members
+differs: it is by id, and that of a hash table in Kafka.
 """
 
 from typing import Final
@@ -24,7 +24,7 @@ def assign_mixed(spec: GroupSpec) -> GroupAssignment:
 
 
 class _Mixed:
-    """Members are numbers, in the order of their ids."""
+    """Balances a group. Members are numbered in the order of their ids."""
 
     def __init__(self, spec: GroupSpec) -> None:
         self._members = sorted(spec.members, key=lambda member: member.member_id)
@@ -89,7 +89,7 @@ class _Mixed:
                 return
 
     def _balance_topic(self, topic_id: bytes) -> bool:
-        """Whether anything moved."""
+        """Balance one topic; returns whether a partition moved."""
         sizes = self._sizes
         order = self._by_load(topic_id)
         if sizes[order[-1]] - sizes[order[0]] <= 1:
@@ -120,6 +120,6 @@ class _Mixed:
 
 
 def _java_order(topic_id: bytes) -> tuple[int, int]:
-    """Topic ids compare as two signed numbers in Kafka."""
+    """Kafka's order of topic ids, which compares two signed numbers."""
     first, second = topic_id[:8], topic_id[8:]
     return int.from_bytes(first, signed=True), int.from_bytes(second, signed=True)
