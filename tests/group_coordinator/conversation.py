@@ -43,12 +43,8 @@ from moldau.protocol.messages.sync_group import (
     SyncGroupResponse,
 )
 from moldau.protocol.records.client_data import ConsumerProtocolSubscription
-from moldau.protocol.records.group_coordinator import (
-    GroupMetadataKey,
-    GroupMetadataValue,
-    OffsetCommitKey,
-    OffsetCommitValue,
-)
+from moldau.protocol.records.group_coordinator import GroupMetadataKey, GroupMetadataValue
+from moldau.protocol.records.offset_commit import OffsetCommitKey, OffsetCommitValue
 
 GROUP = "readers"
 SESSION_MS = 10_000

@@ -19,8 +19,8 @@ from moldau.protocol.messages.offset_fetch import (
     OffsetFetchRequestTopics,
     OffsetFetchResponseGroup,
 )
-from moldau.protocol.records.group_coordinator import OffsetCommitKey, OffsetCommitValue
 from moldau.protocol.records.metadata import PartitionRecord, RemoveTopicRecord, TopicRecord
+from moldau.protocol.records.offset_commit import OffsetCommitKey, OffsetCommitValue
 from tests.group_coordinator.conversation import GROUP, Client, Conversation
 
 RIVERS = ("rivers", 0)

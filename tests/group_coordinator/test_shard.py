@@ -11,9 +11,11 @@ from moldau.protocol.reading import MalformedMessage
 from moldau.protocol.records.group_coordinator import (
     GroupMetadataKey,
     GroupMetadataValue,
+    MemberMetadata,
+)
+from moldau.protocol.records.offset_commit import (
     LegacyOffsetCommitKey,
     LegacyOffsetCommitValue,
-    MemberMetadata,
     OffsetCommitKey,
     OffsetCommitValue,
 )

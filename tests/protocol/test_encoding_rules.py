@@ -21,9 +21,9 @@ from moldau.protocol.records.client_data import LeaderChangeMessage, Voter
 from moldau.protocol.records.group_coordinator import (
     ClassicMemberMetadata,
     ConsumerGroupMemberMetadataValue,
-    OffsetCommitValue,
 )
 from moldau.protocol.records.metadata import PartitionChangeRecord
+from moldau.protocol.records.offset_commit import OffsetCommitValue
 from moldau.protocol.records.transaction_coordinator import TransactionLogValue
 
 

@@ -23,7 +23,7 @@ from moldau.errors import ApiError, ErrorCode
 from moldau.group_coordinator.records import decode_record
 from moldau.group_coordinator.shard import GroupCoordinatorShard
 from moldau.protocol.primitives import FileRegion
-from moldau.protocol.records.group_coordinator import OffsetCommitKey
+from moldau.protocol.records.offset_commit import OffsetCommitKey
 from moldau.record.control import ControlType, decode_control_key
 from moldau.record.header import NO_PRODUCER_ID, BatchHeader
 from moldau.record.records import Record, decode_all

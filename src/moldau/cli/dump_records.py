@@ -23,6 +23,7 @@ from moldau.protocol.primitives import MalformedMessage
 from moldau.protocol.records import (
     client_data,
     group_coordinator,
+    offset_commit,
     share_coordinator,
     transaction_coordinator,
 )
@@ -142,7 +143,7 @@ def _pairs(module: ModuleType) -> _Pairs:
 
 
 _PAIRS: Final[dict[Decoder, _Pairs]] = {
-    Decoder.OFFSETS: _pairs(group_coordinator),
+    Decoder.OFFSETS: _pairs(offset_commit) | _pairs(group_coordinator),
     Decoder.TRANSACTIONS: _pairs(transaction_coordinator),
     Decoder.SHARE_STATE: _pairs(share_coordinator),
 }

@@ -7,7 +7,7 @@ from the last commit.
 """
 
 from moldau.group_coordinator.classic_group import NO_TIMESTAMP, ClassicGroup, ClassicState
-from moldau.protocol.records.group_coordinator import OffsetCommitValue
+from moldau.protocol.records.offset_commit import OffsetCommitValue
 
 
 class Expiry:

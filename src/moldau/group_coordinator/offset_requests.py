@@ -27,7 +27,7 @@ from moldau.protocol.messages.offset_fetch import (
     OffsetFetchResponsePartitions,
     OffsetFetchResponseTopics,
 )
-from moldau.protocol.records.group_coordinator import OffsetCommitValue
+from moldau.protocol.records.offset_commit import OffsetCommitValue
 
 # Called with topic name, topic id and partition; raises ApiError.
 CommitCheck = Callable[[str, bytes, int], None]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from moldau.group_coordinator.outcome import CoordinatorRecord
 from moldau.group_coordinator.records import offset_tombstone
 from moldau.ids import NO_UUID
-from moldau.protocol.records.group_coordinator import OffsetCommitKey, OffsetCommitValue
+from moldau.protocol.records.offset_commit import OffsetCommitKey, OffsetCommitValue
 
 NO_PRODUCER_ID = -1
 

@@ -15,6 +15,10 @@ from moldau.protocol.records.group_coordinator import (
     GroupMetadataKey,
     GroupMetadataValue,
     MemberMetadata,
+)
+from moldau.protocol.records.offset_commit import (
+    LegacyOffsetCommitKey,
+    LegacyOffsetCommitValue,
     OffsetCommitKey,
     OffsetCommitValue,
 )
@@ -28,7 +32,7 @@ _GROUP_METADATA_VERSION: Final = 3
 _TYPES: Final[dict[int, tuple[type[Message], type[Message]]]] = {
     key.RECORD_KEY: (key, value)
     for key, value in (
-        (schema.LegacyOffsetCommitKey, schema.LegacyOffsetCommitValue),
+        (LegacyOffsetCommitKey, LegacyOffsetCommitValue),
         (OffsetCommitKey, OffsetCommitValue),
         (GroupMetadataKey, GroupMetadataValue),
         (schema.ConsumerGroupMetadataKey, schema.ConsumerGroupMetadataValue),

@@ -56,6 +56,8 @@ from moldau.protocol.records.group_coordinator import (
     ConsumerGroupMetadataKey,
     GroupMetadataKey,
     GroupMetadataValue,
+)
+from moldau.protocol.records.offset_commit import (
     LegacyOffsetCommitKey,
     LegacyOffsetCommitValue,
     OffsetCommitKey,

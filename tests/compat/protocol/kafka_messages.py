@@ -13,6 +13,7 @@ RECODE, RANDOM, DEFAULT, SHAPE = range(4)
 _PACKAGES = {
     "moldau.protocol.records.metadata": "org.apache.kafka.common.metadata",
     "moldau.protocol.records.group_coordinator": "org.apache.kafka.coordinator.group.generated",
+    "moldau.protocol.records.offset_commit": "org.apache.kafka.coordinator.group.generated",
     "moldau.protocol.records.transaction_coordinator": (
         "org.apache.kafka.coordinator.transaction.generated"
     ),
