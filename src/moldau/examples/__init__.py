@@ -1,1 +1,1 @@
-"""Apps to read, run and begin from; each file stands for itself and says how to run it."""
+"""Example apps to read, run and start from; each file explains how to run it."""

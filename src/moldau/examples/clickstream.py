@@ -1,7 +1,7 @@
 """Clicks on the pages of a web shop, counted in windows of ten seconds.
 
-`moldau demo` runs this app from nothing, with made-up visitors and a live view. By hand, with a
-broker on localhost:9092:
+`moldau demo` runs this app with its own broker, simulated visitors and a live view. To run it
+yourself, with a broker on localhost:9092:
 
     moldau topics create clicks --partitions 2
     moldau stream run examples/clickstream.py
@@ -12,9 +12,9 @@ and in other terminals:
     moldau consume page-views --from-beginning --key-format windowed:text --value-format long
     moldau stream status examples/clickstream.py
 
-A count is written whenever it has changed, and once more when the window cannot change any more:
-`.suppress()` before `.to(...)` would leave only the last one. A click may come up to five seconds
-late; after that its window is closed.
+A count is written whenever it changes, and once more when its window closes; with `.suppress()`
+before `.to(...)` only the last one would be written. A click may be up to five seconds late; after
+that its window is closed.
 """
 
 from moldau.streams import LONG, STRING, App, Json, tumbling

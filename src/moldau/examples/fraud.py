@@ -1,7 +1,7 @@
-"""Payments that look like a stolen card: a small one to try it out, soon followed by a large one.
+"""Detects payments with a stolen card: a small one to test it, soon followed by a large one.
 
-A processor keeps state for each card and sets a timer: when a minute has passed by the timestamps
-of the payments, it says that the trial went without consequences and forgets it.
+A processor keeps state for each card and sets a timer: when a minute has passed in event time
+without a large payment, it writes an all-clear and clears the state.
 
 With a broker on localhost:9092:
 
@@ -27,14 +27,14 @@ WITHIN_MS: Final = 60_000
 
 
 class TrialPayments(Processor):
-    """Remembers for each card the small payment that may be a trial, for a minute."""
+    """Keeps, for each card, a small payment that may be a test, for one minute."""
 
     def init(self, states: States) -> None:
         self.trial = states.value("trial")
 
     def process(self, context: Context, key: str, value: dict[str, Any]) -> Iterator[Any]:
         trial = self.trial.get()
-        # A timer fires after the records of its batch: what is too late is told by the time.
+        # A timer fires after the records of its batch, so late payments are told by their time.
         is_soon = trial is not None and context.timestamp_ms <= trial["until"]
         if is_soon and value["amount"] > LARGE:
             yield {"alert": "fraud", "shop": value["shop"], "amount": value["amount"]}

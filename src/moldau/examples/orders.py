@@ -1,7 +1,7 @@
-"""Orders with the company and the city of the customer, and what each city spends.
+"""Joins orders with the company and city of their customers, and sums up what each city spends.
 
-A stream looks up a table: `customers` is a compacted topic, of which each order sees the latest
-value for its customer. What it finds goes to one topic, the sums over it to another.
+A stream is joined with a table: `customers` is a compacted topic, and each order is joined with the
+latest value of its customer. The result goes to one topic, the sums per city to another.
 
 With a broker on localhost:9092:
 
@@ -31,7 +31,7 @@ app = App("orders")
 customers = app.table("customers", key=STRING, value=Json("company string, city string"))
 orders = app.stream("orders", key=STRING, value=Json("customer string, amount double"))
 
-# An order of somebody unknown is kept, with nulls: how="inner" would drop it.
+# An order of an unknown customer is kept, with nulls; how="inner" would drop it.
 enriched = orders.join(
     customers,
     lambda order, customer: {
