@@ -9,6 +9,7 @@ import pytest
 from moldau.spark.class_archive import (
     SWITCH,
     ClassArchive,
+    announcement,
     archive_of,
     can_archive,
     empty_conf_dir,
@@ -154,6 +155,15 @@ def test_the_log_is_set_as_before_unless_the_user_sets_it(tmp_path: Path) -> Non
 
 def test_an_option_with_a_space_stays_one() -> None:
     assert quoted(["-Xa", "-Xb=/a b"]) == '-Xa "-Xb=/a b"'
+
+
+def test_the_user_is_told_in_one_line_where_the_archive_is_kept_and_how_to_do_without(
+    archive: ClassArchive, tmp_path: Path
+) -> None:
+    told = announcement({"HOME": str(tmp_path)})
+    assert "\n" not in told
+    assert str(archive.path.parent) in told
+    assert f"{SWITCH}=off" in told
 
 
 def test_archives_that_nobody_uses_make_room(archive: ClassArchive) -> None:

@@ -190,7 +190,7 @@ def announcement(environment: Mapping[str, str]) -> str:
     folder = _folder(environment)
     return (
         "moldau: archiving Spark's classes in the background, once, so that later sessions start "
-        "in half the time: takes a minute or two at the lowest priority and 170 MB in "
+        "in half the time: takes a minute or two at the lowest priority and 180 MB in "
         f"{folder} ({SWITCH}=off turns it off)"
     )
 
