@@ -1,5 +1,5 @@
-"""Moldau next to Apache Kafka: the same clients, the same machine, turn by turn.
+"""Benchmarks of Moldau and Apache Kafka with the same clients on the same machine, alternately.
 
 ``python -m benchmarks`` (or ``make bench``) prints one table and writes it to benchmarks/results.
-A figure of one machine says little; the ratio to Apache Kafka measured in the same run says more.
+A figure depends on the machine; the ratio to Apache Kafka in the same run is more meaningful.
 """

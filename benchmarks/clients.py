@@ -1,8 +1,8 @@
 """The load generators: librdkafka in C, the Java tools, and a raw socket client.
 
-Each gives the records it moved and the seconds it took, or latencies in milliseconds. The raw
-client sends prepared bytes and looks at almost nothing that comes back, so it leaves the machine to
-the broker.
+Each returns the number of records and the seconds, or latencies in milliseconds. The raw client
+sends prepared bytes and parses almost nothing of the responses, so that the broker has the
+machine to itself.
 """
 
 import json
@@ -26,7 +26,7 @@ LIMIT_S = 600
 
 
 class UnavailableError(Exception):
-    """This machine lacks what a client needs; the message says what."""
+    """Something that a client needs is missing on this machine."""
 
 
 class Clients:
@@ -59,13 +59,13 @@ class Clients:
         summary = [line for line in output.splitlines() if "99.9th" in line][-1]
         found = re.match(r"\d+ steady state records sent, ([\d.]+) records/sec", summary)
         if found is None:
-            raise RuntimeError(f"kafka-producer-perf-test said: {summary}")
+            raise RuntimeError(f"kafka-producer-perf-test printed: {summary}")
         return {"records": float(records), "seconds": records / float(found[1])}
 
     def java_consume(
         self, bootstrap: str, topic: str, partitions: int, records: int
     ) -> dict[str, float]:
-        """benchmarks/AssignedConsumer.java: as kafka-consumer-perf-test, without a group."""
+        """Run benchmarks/AssignedConsumer.java: like kafka-consumer-perf-test, without a group."""
         libraries = str(kafka_dir() / "libs" / "*")
         if self._java_classes is None:
             source = str(HERE / "AssignedConsumer.java")
@@ -120,7 +120,7 @@ def record_batch(count: int, size: int) -> bytes:
 
 
 def encode_records(pairs: Sequence[tuple[bytes | None, bytes]]) -> bytes:
-    """A magic-2 batch of records with these keys and values, all of this moment."""
+    """A magic-2 batch of records with these keys and values, and the current time."""
     timestamp = int(time.time() * 1000)
     records = bytearray()
     for number, (key, value) in enumerate(pairs):
@@ -148,7 +148,7 @@ def _varint(number: int) -> bytes:
 def raw_produce(
     port: int, topic: str, batch: bytes, requests: int, *, acks: int = -1, in_flight: int = 5
 ) -> float:
-    """Send the same Produce request over and over, pipelined; gives the seconds it took."""
+    """Send the same Produce request repeatedly, pipelined; returns the seconds it took."""
     frame = wire.produce_request(topic, 0, batch, acks)
     with wire.RawConnection(HOST, port) as connection:
         began = time.monotonic()
@@ -168,7 +168,7 @@ def raw_produce(
 
 
 def raw_consume(port: int, topic: str, size_bytes: int, max_bytes: int = 1 << 20) -> float:
-    """Fetch partition 0 from its start until ``size_bytes`` have come; gives the seconds."""
+    """Fetch ``size_bytes`` of partition 0 from its start; returns the seconds."""
     with wire.RawConnection(HOST, port) as connection:
         began = time.monotonic()
         offset = total = 0
@@ -176,7 +176,7 @@ def raw_consume(port: int, topic: str, size_bytes: int, max_bytes: int = 1 << 20
             response = connection.call(wire.fetch_request(topic, 0, offset, max_bytes))
             found = wire.fetched(response, offset)
             if found.error != 0 or found.size_bytes == 0:
-                raise RuntimeError(f"Fetch at {offset} gave {found}")
+                raise RuntimeError(f"Fetch at {offset} returned {found}")
             offset, total = found.next_offset, total + found.size_bytes
         return time.monotonic() - began
 

@@ -1,7 +1,7 @@
-"""The load on a group coordinator: commits and fetches by hand, and groups of librdkafka members.
+"""The load on a group coordinator: raw commits and fetches, and groups of librdkafka members.
 
-The raw client keeps one request outstanding on each of many connections, as many consumers do. A
-broker that gathers writes for a moment before it makes them gets its chance to.
+The raw client keeps one request in flight on each of many connections, like many consumers. So a
+broker that collects writes for a moment can do so.
 """
 
 # confluent-kafka marks itself as typed, but not all of what it exports is.
@@ -30,7 +30,7 @@ LIMIT_S = 120.0
 
 
 def commit_request(group: str, topic: str, partitions: Sequence[int], offset: int) -> bytes:
-    """OffsetCommit v2 of somebody who is no member."""
+    """OffsetCommit v2 of a client that is not a member."""
     body = wire.string(group) + struct.pack(">i", -1) + wire.string("")
     body += struct.pack(">qi", -1, 1) + wire.string(topic) + struct.pack(">i", len(partitions))
     for partition in partitions:
@@ -54,7 +54,7 @@ def fetch_request(group: str, topic: str, partitions: Sequence[int]) -> bytes:
 
 
 def fetch_errors(response: memoryview) -> list[int]:
-    """The error codes of an OffsetFetch v1 response for one topic; -1 where nothing is known."""
+    """The error codes of an OffsetFetch v1 response for one topic; -1 if nothing is committed."""
     cursor = wire.Cursor(response, 4)
     cursor.int("i")
     cursor.string()
@@ -69,7 +69,7 @@ def fetch_errors(response: memoryview) -> list[int]:
 
 
 def wait_for_coordinator(port: int, group: str) -> None:
-    """Have the offsets topic made, and wait until the coordinator of a group is at work."""
+    """Trigger the creation of the offsets topic and wait for the coordinator of a group."""
     find = wire.request(FIND_COORDINATOR, 0, 1, wire.string(group))
     ask = fetch_request(group, "nothing", [0])
     deadline = time.monotonic() + LIMIT_S
@@ -86,7 +86,7 @@ def wait_for_coordinator(port: int, group: str) -> None:
 def raw_rate(
     port: int, frames: Sequence[bytes], requests: int, errors: Callable[[memoryview], list[int]]
 ) -> float:
-    """One outstanding request on a connection for each frame; gives requests a second."""
+    """One connection per frame, each with one request in flight; returns requests per second."""
     selector = selectors.DefaultSelector()
     connections = [wire.RawConnection(HOST, port) for _ in frames]
     try:
@@ -115,7 +115,7 @@ def raw_rate(
 
 
 class Members:
-    """librdkafka members of one group, each polled by a thread of its own in this process."""
+    """librdkafka members of one group, each polled by its own thread in this process."""
 
     def __init__(self, settings: dict[str, Any], topic: str, count: int) -> None:
         self._is_over = False
@@ -132,7 +132,7 @@ class Members:
 
     @property
     def owned(self) -> set[int]:
-        """The partitions of all of them."""
+        """The partitions of all members."""
         return {partition for each in self._owned for partition in each}
 
     @property
@@ -140,7 +140,7 @@ class Members:
         return all(self._owned)
 
     def wait_until_shared(self, partitions: int) -> float:
-        """Wait until everybody owns something and everything is owned once; gives when."""
+        """Wait until every member owns a partition and every partition one owner; returns when."""
 
         def is_shared() -> bool:
             owned = [partition for each in self._owned for partition in each]
@@ -191,7 +191,7 @@ def member_settings(bootstrap: str, group: str, protocol: str) -> dict[str, Any]
         "log_level": 2,
     }
     if protocol == "classic":
-        # The shortest session that brokers allow by default, and a pulse that hardly varies it.
+        # The shortest session that brokers allow by default, and a short heartbeat.
         settings |= {"session.timeout.ms": 6000, "heartbeat.interval.ms": 500}
     return settings
 
@@ -210,6 +210,6 @@ while True:
 
 
 def start_victim(settings: dict[str, Any], topic: str) -> "subprocess.Popen[bytes]":
-    """A member in a process of its own, to be killed."""
+    """A member in a separate process, to be killed."""
     command = [sys.executable, "-c", VICTIM, json.dumps(settings), topic]
     return subprocess.Popen(command, stdout=subprocess.PIPE)

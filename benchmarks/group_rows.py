@@ -32,7 +32,7 @@ PARTITIONS = 10
 SETTLING_S = 2.0
 ADDED_FROM, ADDED_TO = 100, 1000
 
-# Both sides alike: nobody waits for members that might still come.
+# For both brokers: no initial delay for further members.
 BROKER_SETTINGS = {"group.initial.rebalance.delay.ms": "0"}
 
 
@@ -46,7 +46,7 @@ def new_group() -> str:
 
 
 def offsets_row(bench: Workbench, what: str) -> Row:
-    """Commits, or fetches, of ten partitions' offsets, by 32 groups at once."""
+    """Commits or fetches of the offsets of ten partitions, by 32 groups concurrently."""
 
     def measure(broker: Broker) -> Figures:
         needs_groups(broker)
@@ -69,7 +69,7 @@ def offsets_row(bench: Workbench, what: str) -> Row:
 
 
 def stable_row(bench: Workbench, protocol: str, count: int) -> Row:
-    """From the start of the first member until the last one has its share."""
+    """From the start of the first member until the last one has its partitions."""
 
     def measure(broker: Broker) -> Figures:
         needs_groups(broker)
@@ -100,7 +100,7 @@ def killed_row(bench: Workbench) -> Row:
             victim.stdout.readline()
             members = Members(settings, topic, 2)
             try:
-                # Three members: what the two in this process do not own is the victim's.
+                # Three members: the victim owns what the two in this process do not.
                 members.wait_for(
                     lambda: members.is_everybody_busy and len(members.owned) < PARTITIONS
                 )
@@ -123,8 +123,8 @@ def killed_row(bench: Workbench) -> Row:
     return Row(name, measure, [("read_again_s", "at most", 1.05)])
 
 
-class writing:  # noqa: N801  # used as a function is
-    """Writes a record to every partition many times a second while the block runs."""
+class writing:  # noqa: N801  # used like a function
+    """Writes records to every partition continuously while the block runs."""
 
     def __init__(self, broker: Broker, topic: str) -> None:
         self._topic = topic

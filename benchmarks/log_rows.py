@@ -1,8 +1,8 @@
-"""The rows about the life of a log: compaction, and what it does to producers meanwhile.
+"""The rows about compaction, and its effect on producers.
 
-A compacted topic is filled while its dirty ratio forbids cleaning. Then the ratio is lowered, and
-the time runs until ``cleaner-offset-checkpoint`` names the offset at which the active segment
-begins. Both brokers keep that file, so both are measured by the same sign.
+A compacted topic is filled while its dirty ratio prevents cleaning. Then the ratio is lowered, and
+the time is measured until ``cleaner-offset-checkpoint`` has the first offset of the active segment.
+Both brokers write that file, so both are measured in the same way.
 """
 
 # confluent-kafka marks itself as typed, but not all of what it exports is.
@@ -37,19 +37,19 @@ SMALLEST_SEGMENT_BYTES = 1 << 20
 NEVER_DIRTY_ENOUGH, ALWAYS_DIRTY_ENOUGH = "1.0", "0.01"
 CHECKPOINT = "cleaner-offset-checkpoint"
 RATE = 1000.0
-# Cleanings beside which the latency is taken.
+# The number of cleanings during which latency is measured.
 WINDOWS = 5
 POLL_S = 0.005
-# Where round trips are timed in the same process: looking costs them a tenth of a millisecond.
+# While round trips are timed in the same process: each check costs them 0.1 ms.
 RARE_POLL_S = 0.05
 LIMIT_S = 600.0
 
-# Both sides alike: a cleaner that sleeps for 15 seconds would be measured by its sleep.
+# For both brokers: otherwise the default back-off of 15 seconds would be measured.
 BROKER_SETTINGS = {"log.cleaner.backoff.ms": "100"}
 
 
 def keyed_batches(size_bytes: int) -> list[bytes]:
-    """Batches of about ``size_bytes`` together, no two records of which have the same key."""
+    """Batches of about ``size_bytes`` in total, with unique keys."""
     noise = os.urandom(1 << 16)
     batches: list[bytes] = []
     total = first = 0
@@ -67,7 +67,7 @@ def keyed_batches(size_bytes: int) -> list[bytes]:
 
 
 def send_all(port: int, frames: Sequence[bytes], in_flight: int = 5) -> None:
-    """Send prepared Produce requests, some at a time."""
+    """Send prepared Produce requests, a few at a time."""
     with wire.RawConnection(HOST, port) as connection:
         for number, frame in enumerate(frames):
             connection.send(frame)
@@ -83,7 +83,7 @@ def _expect_success(connection: wire.RawConnection) -> None:
 
 
 class DirtyTopic:
-    """A compacted topic with several records of each key, which nobody has cleaned yet."""
+    """A compacted topic with several records of each key, not cleaned yet."""
 
     def __init__(self, bench: Workbench, broker: Broker) -> None:
         self._broker = broker
@@ -113,7 +113,7 @@ class DirtyTopic:
         return sorted((self._broker.directory / f"{self.name}-0").glob("*.log"))
 
     def _rolled(self) -> tuple[int, int]:
-        """Where the active segment begins, and how many bytes lie before it."""
+        """The first offset of the active segment, and the number of bytes before it."""
         *rolled, active = self._segments()
         return int(active.stem), sum(path.stat().st_size for path in rolled)
 
@@ -129,7 +129,7 @@ class DirtyTopic:
             answer.result(30)
 
     def wait_until_clean(self, poll_s: float = POLL_S) -> None:
-        """Raises RuntimeError if the cleaner does not come, or leaves what it should take."""
+        """Raises RuntimeError if the topic is not cleaned, or not completely."""
         deadline = time.monotonic() + LIMIT_S
         while self._cleaned_to() < self._goal:
             if time.monotonic() > deadline:
@@ -160,7 +160,7 @@ def _checkpointed(path: Path) -> Iterator[tuple[str, str, str]]:
 
 
 def compaction_row(bench: Workbench) -> Row:
-    """From the moment the topic may be cleaned until all but its active segment are clean."""
+    """From when the topic may be cleaned until all but its active segment are clean."""
 
     def measure(broker: Broker) -> Figures:
         with DirtyTopic(bench, broker) as topic:
@@ -179,7 +179,7 @@ def compaction_row(bench: Workbench) -> Row:
 
 
 class Window(NamedTuple):
-    """Seconds of a producer's round trips, while another topic is dirty and while it is cleaned."""
+    """A producer's round trips in seconds, before and during the cleaning of another topic."""
 
     before: list[float]
     during: list[float]
@@ -190,10 +190,10 @@ class Window(NamedTuple):
 
 
 def latency_row(bench: Workbench) -> Row:
-    """What a producer of another topic feels of a cleaner at work.
+    """The effect of cleaning on the latency of a producer to another topic.
 
-    A cleaning is over in seconds, and a stall of the machine or two decide the p99 of so few. So
-    there are several, each beside the seconds before it, and the growth is the median of theirs.
+    A cleaning takes seconds, and a single stall of the machine can determine its p99. So there are
+    several, each compared with the seconds before it, and the growth is their median.
     """
 
     def measure(broker: Broker) -> Figures:
@@ -212,7 +212,7 @@ def latency_row(bench: Workbench) -> Row:
 
 def cleaning_window(bench: Workbench, broker: Broker) -> Window:
     with bench.topic(broker) as quiet, DirtyTopic(bench, broker) as topic:
-        # Writing back what was just filled in would slow down the seconds before the cleaning.
+        # Otherwise writing back the new data would slow down the seconds before the cleaning.
         os.sync()
         count = bench.amounts.latency_records // WINDOWS
         before = round_trips(broker.port, quiet, lambda done: done < count)
@@ -233,9 +233,9 @@ def cleaning_window(bench: Workbench, broker: Broker) -> Window:
 
 
 def round_trips(port: int, topic: str, goes_on: Callable[[int], bool]) -> list[float]:
-    """The seconds of Produce requests with one small record each, while ``goes_on(their number)``.
+    """The seconds of Produce requests with one small record, while ``goes_on(count)``.
 
-    The first hundred, for which the connection is new, are not among them.
+    The first hundred, on a new connection, are not included.
     """
     frame = wire.produce_request(topic, 0, encode_records([(None, os.urandom(100))]), -1)
     found: list[float] = []

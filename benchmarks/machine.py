@@ -1,4 +1,4 @@
-"""The machine a result was measured on, and how to make it ready for measuring."""
+"""Describes the machine, and prepares it for measurements."""
 
 import os
 import platform
@@ -10,7 +10,7 @@ BLOCK = bytes(1 << 20)
 
 
 def describe() -> dict[str, str]:
-    """What a reader needs to know to judge the figures."""
+    """The facts about the machine that matter for the figures."""
     cpu = [line for line in _read("/proc/cpuinfo") if line.startswith("model name")]
     memory = [line for line in _read("/proc/meminfo") if line.startswith("MemTotal")]
     return {
@@ -27,8 +27,8 @@ def describe() -> dict[str, str]:
 def pretouch(gigabytes: float) -> None:
     """Touch memory once and free it.
 
-    A virtual machine gets a page of memory from its host on the first touch, several times slower
-    than later; without this the first broker to fill the page cache pays for both.
+    A virtual machine gets a page of memory from its host on the first access, which is several
+    times slower than later ones; without this, the first broker to use it would be slower.
     """
     folder = "/dev/shm" if Path("/dev/shm").is_dir() else None
     with tempfile.TemporaryFile(dir=folder) as file:

@@ -1,7 +1,7 @@
-"""The rows about a broker with thousands of partitions that nobody uses.
+"""The rows about a broker with thousands of idle partitions.
 
-They have directories of their own, and only one broker runs at a time: what is measured is what
-the partitions add to an empty broker, and how long a start takes that finds them all.
+They use separate directories, and only one broker runs at a time: they measure what the partitions
+add to the memory of an empty broker, and how long a start with them takes.
 """
 
 # confluent-kafka marks itself as typed, but not all of what it exports is.
@@ -20,7 +20,7 @@ from benchmarks.rows import Figures
 
 PER_TOPIC = 1000
 SETTLING_S = 5.0
-# Ten thousand partitions are many for a Java heap of a gigabyte, and many fsyncs at a stop.
+# Ten thousand partitions need more than a gigabyte of Java heap, and many fsyncs at a stop.
 PATIENCE_S = 600.0
 
 TARGETS = [
@@ -29,7 +29,7 @@ TARGETS = [
     ("stop_s", "at most", 1.0),
     ("kb_each", "at most", 1.0),
 ]
-# Issue: 20 KB for an idle partition, five seconds for a start with ten thousand.
+# The targets: 20 KB for an idle partition, five seconds for a start with ten thousand.
 LIMITS = {"kb_each": 20.0, "start_s": 5.0}
 
 
@@ -50,7 +50,7 @@ def sides(folder: Path, count: int, settings: Mapping[str, str]) -> dict[str, Br
 
 
 def fill(broker: Broker, count: int) -> Figures:
-    """Start an empty broker, give it ``count`` partitions, stop it again."""
+    """Start an empty broker, create ``count`` partitions, stop it."""
     broker.start()
     try:
         time.sleep(SETTLING_S)

@@ -1,4 +1,4 @@
-"""What a broker costs while it works: CPU seconds, resident memory."""
+"""Measures CPU time and resident memory of a broker."""
 
 import os
 from pathlib import Path
@@ -15,15 +15,15 @@ class Usage(NamedTuple):
 
 
 def usage(pid: int) -> Usage:
-    """CPU seconds used so far and resident memory now, of a process and all it started."""
+    """CPU seconds and resident memory of a process and its children."""
     cpu = rss = 0.0
     for one in _with_descendants(pid):
         try:
             stat = _stat(one)
             status = Path(f"/proc/{one}/status").read_text()
-        except OSError:  # It ended meanwhile.
+        except OSError:  # It has ended.
             continue
-        # Its own, and that of processes it started which have ended.
+        # Its own, and that of its children that have ended.
         cpu += sum(int(ticks) for ticks in stat[11:15]) / CLOCK_TICKS
         resident = [line for line in status.splitlines() if line.startswith("VmRSS")]
         rss += sum(int(line.split()[1]) * 1024 / MB for line in resident)

@@ -1,10 +1,10 @@
-"""The table: both sides, their ratio, what was to be reached, and whether it was."""
+"""The table of results: both brokers, the ratio, the target, and whether it was reached."""
 
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-# Figures by side ("moldau", "kafka"), a value for each repetition.
+# Figures by broker ("moldau", "kafka"), with a value for each repetition.
 Runs = Mapping[str, Sequence[Mapping[str, float]]]
 
 UNITS = {
@@ -46,12 +46,12 @@ def lines_of(
 ) -> list[Line]:
     """One line for each figure, with medians; the ratio is the median over interleaved pairs.
 
-    ``targets`` judge the ratio, ``limits`` what Moldau's own figure may be at most.
+    ``targets`` are for the ratio, ``limits`` are upper bounds for Moldau's figure.
     """
     wanted = {figure: (bound, value) for figure, bound, value in targets}
     lines = []
     for figure in runs["moldau"][0]:
-        if figure.endswith(" rss_mb"):  # Kept in the JSON; the table has the memory once.
+        if figure.endswith(" rss_mb"):  # Only in the JSON; the table has the memory once.
             continue
         ours = [run[figure] for run in runs["moldau"]]
         theirs = [run[figure] for run in runs["kafka"]]
@@ -82,7 +82,7 @@ def _title(figure: str) -> str:
 
 
 def absolute_line(name: str, figure: str, runs: Runs, limit: float) -> Line:
-    """A line whose target is a figure of our own, not a ratio."""
+    """A line whose target is an absolute figure, not a ratio."""
     (line,) = lines_of(name, runs, [])
     met = line.moldau <= limit
     return line._replace(figure=figure, target=f"≤ {limit:g} {figure.split()[-1]}", is_met=met)
@@ -115,7 +115,7 @@ def _number(value: float) -> str:
 def page(
     title: str, machine: Mapping[str, str], lines: Sequence[Line], notes: Sequence[str]
 ) -> str:
-    """The whole result as Markdown: the machine, the verdict, the table, what was left out."""
+    """The whole result as Markdown: the machine, a summary, the table, what was skipped."""
     described = "\n".join(f"- {name}: {value}" for name, value in machine.items())
     judged = [line for line in lines if line.is_met is not None]
     reached = sum(bool(line.is_met) for line in judged)

@@ -1,4 +1,4 @@
-"""The rows of the table: what is measured, through which client, and what is to be reached."""
+"""The rows of the table: what is measured, with which client, and the targets."""
 
 # confluent-kafka marks itself as typed, but not all of what it exports is.
 # mypy: disable-error-code="attr-defined"
@@ -28,7 +28,7 @@ Figures = dict[str, float]
 
 
 class Amounts(NamedTuple):
-    """How much work a run does; ``quick`` trades precision for minutes."""
+    """How much work a run does; ``quick`` trades precision for time."""
 
     throughput_bytes: int
     java_bytes: int
@@ -60,13 +60,13 @@ QUICK = Amounts(
 
 
 class Row(NamedTuple):
-    """One thing to measure on a running broker; gives figures by name."""
+    """One measurement on a running broker; returns figures by name."""
 
     name: str
     measure: Callable[[Broker], Figures]
-    # What the ratio Moldau/Kafka of a figure must be: (figure, "at least" or "at most", ratio).
+    # Targets for the ratio Moldau/Kafka: (figure, "at least" or "at most", ratio).
     targets: Sequence[tuple[str, str, float]]
-    # What Moldau's own figure may be at most, whatever Kafka's is.
+    # Upper bounds for Moldau's figure, whatever Kafka's is.
     limits: Mapping[str, float] = {}
 
 
@@ -81,13 +81,13 @@ class Workbench:
     def topic(
         self, broker: Broker, partitions: int = 1, config: Mapping[str, str] | None = None
     ) -> Iterator[str]:
-        """A fresh topic, whose files go soon after it."""
+        """A new topic, whose files are deleted soon after it."""
         admin = AdminClient({"bootstrap.servers": broker.bootstrap, "log_level": 2})
         name = f"bench-{uuid.uuid4().hex[:10]}"
         settings = {"file.delete.delay.ms": "500", **(config or {})}
         wanted = NewTopic(name, partitions, config=settings)
         admin.create_topics([wanted])[name].result(30)
-        # Creation is answered by the controller; the broker leads a moment later.
+        # The controller answers; the broker becomes leader a moment later.
         self._wait_for_leader(broker, name, partitions)
         try:
             yield name
@@ -102,7 +102,7 @@ class Workbench:
                     time.sleep(0.01)
 
     def warm_up(self, broker: Broker) -> None:
-        """Let a JIT compiler see the work before it is measured."""
+        """Warm up a JIT compiler before measuring."""
         with self.topic(broker) as topic:
             for batch in (record_batch(14, 1024), record_batch(240, 1024)):
                 requests = self.amounts.warmup_bytes // 2 // len(batch)
@@ -111,9 +111,9 @@ class Workbench:
             raw_latency(broker.port, topic, 1000, 2000.0, acks=-1)
 
     def measured(self, broker: Broker, size_bytes: float, work: Callable[[], float]) -> Figures:
-        """Run ``work``, which gives its seconds: rate, and what the broker spent on it.
+        """Run ``work``, which returns its seconds; returns the rate and the broker's CPU usage.
 
-        A broker that used a part of one core only (100 %) was not what limited the rate.
+        A broker that used only part of one core (100 %) did not limit the rate.
         """
         before = usage(broker.pid)
         seconds = work()
@@ -132,7 +132,7 @@ def prefixed(prefix: str, figures: Figures) -> Figures:
 
 
 def throughput_targets(batch: int) -> list[tuple[str, str, float]]:
-    """At least Kafka's everywhere, twice it with 16 KB batches; and the CPU the other way round."""
+    """At least Kafka's rate, with 16 KB batches twice; the inverse for the CPU."""
     rate, cpu = (2.0, 0.5) if batch == 16_384 else (1.0, 1.0)
     return [
         (f"{way} {figure}", bound, value)
@@ -248,7 +248,7 @@ def latency_rows(bench: Workbench) -> list[Row]:
 
 
 def all_rows(bench: Workbench) -> list[Row]:
-    """Every row; a quick run leaves out the Java ones with small records, for the JVMs' sake."""
+    """Every row; a quick run skips the Java ones with small records, which take long."""
     shapes = list(product((100, 1024), (16_384, 262_144), (1, 6)))
     java_shapes = shapes if bench.amounts is FULL else [s for s in shapes if s[0] == 1024]
     return [

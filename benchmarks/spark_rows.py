@@ -1,8 +1,8 @@
-"""Spark on one broker, by Moldau's connector and by Spark's own: the same queries, interleaved.
+"""Spark with Moldau's connector and with its own: the same queries on one broker, alternately.
 
-The broker is the same for both sides, so the table's "Moldau" is ``format("moldau")`` here, and its
-"Apache Kafka" is ``format("kafka")``. The last row has Apache Kafka as its broker, for there are
-transactions: "Moldau" is exactly once there, and the other side at least once.
+The broker is the same for both, so "Moldau" in the table means ``format("moldau")`` here, and
+"Apache Kafka" means ``format("kafka")``. The last row uses Apache Kafka as its broker, because it
+needs transactions: there "Moldau" means exactly once, and "Apache Kafka" at least once.
 """
 
 import contextlib
@@ -30,13 +30,13 @@ MOLDAU, SPARK = "moldau", "kafka"
 SIDES = {"moldau": MOLDAU, "kafka": SPARK}
 PARTITIONS = 6
 SIZES = {"100 B": 100, "1 KiB": 1024}
-# How many records go round, one after the other, to find the median of their way.
+# The number of records, sent one after the other, for the median latency.
 ROUNDS = 60
 WARM_UP_ROUNDS = 15
 
 
 class SparkRow(NamedTuple):
-    """One thing to measure for each side; ``needs_transactions`` wants Apache Kafka."""
+    """One measurement for each connector; ``needs_transactions`` requires Apache Kafka."""
 
     name: str
     measure: Callable[["SparkBench", str], Figures]
@@ -85,7 +85,7 @@ class SparkBench:
         jars = sorted(Path(folder, "jars").glob("*.jar"))
         if not jars:
             raise UnavailableError(
-                "Spark's Kafka connector is not there (tools/install-spark-connector)"
+                "Spark's Kafka connector is not installed (tools/install-spark-connector)"
             )
         self._bench = bench
         self._broker = broker
@@ -109,7 +109,7 @@ class SparkBench:
         return self._bench.amounts.throughput_bytes // size
 
     def rows(self, size: int) -> "DataFrame":
-        """So many rows of this size, kept in memory."""
+        """This many rows of this size, cached in memory."""
         if size not in self._inputs:
             value = f"rpad(sha2(cast(id as string), 256), {size}, cast(id as string))"
             frame = self.spark.range(0, self.count(size), 1, PARTITIONS)
@@ -151,7 +151,7 @@ class SparkBench:
             return self._rate(size, lambda: self._save(rows, side, topic))
 
     def copy(self, side: str) -> Figures:
-        """Topic to topic: exactly once as "moldau", at least once as the other side."""
+        """Topic to topic: exactly once as "moldau", at least once as "kafka"."""
         rows = self._stream(MOLDAU, self.filled_topic(100)).select("key", "value")
         bootstrap = self._broker.bootstrap
         once = {"availableNow": True}
@@ -170,7 +170,7 @@ class SparkBench:
             return self._rate(100, run)
 
     def round_trips(self, side: str) -> Figures:
-        """From a record in one topic to its copy in another, by a query that runs already."""
+        """The latency from a record in one topic to its copy in another, in a running query."""
         bootstrap = self._broker.bootstrap
         with self._bench.topic(self._broker) as source, self._bench.topic(self._broker) as target:
             rows = self._stream(side, source).select("value")
@@ -228,7 +228,7 @@ def _discard(rows: "DataFrame") -> None:
 
 
 def _round_trips(bootstrap: str, source: str, target: str) -> list[float]:
-    """Seconds from one record's way in to its way out, one record at a time."""
+    """The seconds from writing a record to reading its copy, one record at a time."""
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 0})
     consumer = Consumer(
         {
@@ -249,7 +249,7 @@ def _round_trips(bootstrap: str, source: str, target: str) -> list[float]:
             while message is None or message.value() != b"%d" % number:
                 message = consumer.poll(0.1)
                 if time.monotonic() - began > 120:
-                    raise RuntimeError(f"record {number} did not come through {target}")
+                    raise RuntimeError(f"record {number} did not arrive in {target}")
             times.append(time.monotonic() - began)
     finally:
         consumer.close()

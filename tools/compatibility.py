@@ -1,4 +1,4 @@
-"""Writes docs/compatibility.md from the code: what is answered, what is honoured.
+"""Generates docs/compatibility.md from the code: supported APIs and settings.
 
 python -m tools.compatibility [--check]
 """
@@ -14,14 +14,14 @@ PAGE = Path(__file__).parents[1] / "docs" / "compatibility.md"
 INTRODUCTION = """\
 # Compatibility with Apache Kafka 4.3
 
-Made from the code by `make generate`; do not edit.
+Generated from the code by `make generate`; do not edit.
 
 ## APIs
 
-A broker offers exactly the versions in this table. Every message of the protocol can be encoded and
-decoded in every version, whether or not the broker answers it.
+The broker advertises exactly the versions in the last column. Every message of the protocol can be
+encoded and decoded in every version.
 
-| key | API | versions | answered |
+| key | API | versions in Kafka | supported |
 | --- | --- | --- | --- |
 """
 
@@ -37,7 +37,7 @@ def page() -> str:
         if handler is not None:
             answered = f"{handler.min_version} to {handler.max_version}"
             if not handler.is_advertised:
-                answered += ", not offered (there is no receiver)"
+                answered += ", not advertised (there is no metrics receiver)"
         rows.append(f"| {key} | {api.name} | {api.min_version} to {api.max_version} | {answered} |")
     return INTRODUCTION + "\n".join(rows) + "\n\n" + settings_tables().strip() + "\n"
 

@@ -1,7 +1,7 @@
-"""The few Kafka requests that tests and benchmarks send by hand.
+"""The few raw Kafka requests that tests and benchmarks send.
 
-Nothing here comes from Moldau's own protocol package: what measures or checks the broker must not
-share its mistakes. Requests are of old, fixed versions that every broker in use still serves.
+Nothing here uses Moldau's protocol package: code that measures or checks the broker must not share
+its mistakes. Requests have old, fixed versions that every current broker supports.
 """
 
 import socket
@@ -20,13 +20,13 @@ def string(text: str) -> bytes:
 
 
 def request(api_key: int, version: int, correlation_id: int, body: bytes) -> bytes:
-    """A whole frame: size, request header version 1, body."""
+    """A complete frame: size, request header version 1, body."""
     message = struct.pack(">hhi", api_key, version, correlation_id) + string("raw") + body
     return struct.pack(">i", len(message)) + message
 
 
 class RawConnection:
-    """A blocking connection that sends prepared frames and hands out response frames."""
+    """A blocking connection that sends prepared frames and returns response frames."""
 
     def __init__(self, host: str, port: int, timeout_s: float = 30.0) -> None:
         self.socket = socket.create_connection((host, port), timeout_s)
@@ -69,7 +69,7 @@ class RawConnection:
 
 
 class Cursor:
-    """Reads big-endian values off a response, one after the other."""
+    """Reads big-endian values from a response, one after the other."""
 
     def __init__(self, data: memoryview | bytes, position: int = 0) -> None:
         self.data = data
@@ -89,7 +89,7 @@ class Cursor:
 
 
 def broker_ids(host: str, port: int, timeout_s: float = 2.0) -> list[int]:
-    """The brokers a Metadata v1 answer lists; OSError while nobody answers."""
+    """The brokers in a Metadata v1 response; OSError if there is no response."""
     with RawConnection(host, port, timeout_s) as connection:
         cursor = Cursor(connection.call(request(METADATA, 1, 7, struct.pack(">i", 0))), 4)
     ids = []
@@ -142,7 +142,7 @@ def fetch_request(
 
 
 class Fetched(NamedTuple):
-    """What one partition of a Fetch response carried."""
+    """The records of one partition in a Fetch response."""
 
     error: int
     size_bytes: int
@@ -155,7 +155,7 @@ def fetched_records(response: memoryview) -> memoryview:
 
 
 def fetched(response: memoryview, offset: int) -> Fetched:
-    """Walk the batches of a one-partition Fetch v11 response that was asked from ``offset``."""
+    """Parse the batches of a one-partition Fetch v11 response from ``offset`` on."""
     records, error = _records_and_error(response)
     position, total = 0, 0
     while position + 61 <= len(records):

@@ -38,7 +38,7 @@ def creation(name: str, partitions: int) -> CreateTopicsRequest:
 
 
 def test_an_idle_partition_weighs_little(tmp_path: Path) -> None:
-    """The issue allows 20 KB of resident memory; Python's own count leaves room for the rest."""
+    """The target is 20 KB of resident memory; Python's own count leaves room for the rest."""
     with RunningBroker(tmp_path) as broker, broker.connect() as client:
         client.send(creation("first", 10), 7)
         tracemalloc.start()

@@ -220,7 +220,7 @@ def needs_groups(bootstrap: str) -> None:
     """Skips where the broker does not know consumer groups yet."""
     host, port = bootstrap.rsplit(":", 1)
     if JOIN_GROUP not in wire.api_versions(host, int(port)):
-        pytest.skip("the broker does not advertise JoinGroup: consumer groups are a later issue")
+        pytest.skip("the broker does not advertise JoinGroup")
 
 
 @pytest.fixture(scope="session")

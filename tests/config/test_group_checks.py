@@ -49,7 +49,7 @@ REFRESH = "group.consumer.regex.refresh.interval.ms"
         (
             {"group.coordinator.rebalance.protocols": "consumer"},
             "group.coordinator.rebalance.protocols",
-            "cannot be switched off",
+            "cannot be disabled",
         ),
         (
             {"offsets.topic.compression.codec": "5"},

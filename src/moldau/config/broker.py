@@ -1,13 +1,12 @@
-"""A broker's configuration: Kafka's settings, checked once and never changed.
+"""The configuration of a broker: Kafka's settings, validated once and immutable.
 
-``from_properties`` takes what a ``server.properties`` holds. A setting that is wrong
-raises ``ConfigError`` with its name, its value and what is allowed; so does one that
-would be dangerous to ignore, such as an authorizer. What is known but has no effect
-yet, and what nobody knows, is listed in ``warnings``.
+``from_properties`` takes the contents of a ``server.properties``. An invalid setting raises
+``ConfigError`` with its name, its value and the allowed values; so does a setting that would be
+unsafe to ignore, such as an authorizer. Unknown settings, and known ones that have no effect
+yet, are listed in ``warnings``.
 
-Where ``process.roles`` is not given at all, the node is a cluster of its own: broker
-and controller in one, with the settings a single node needs (Kafka insists on having
-all of them written down).
+If ``process.roles`` is not set, the node is a cluster of its own: broker and controller in one,
+with the settings that a single node needs (Kafka requires all of them in the file).
 """
 
 import socket
@@ -52,7 +51,7 @@ _TABLES: Final = (
 BROKER_SETTINGS: Final[dict[str, Setting]] = {
     setting.name: setting for table in _TABLES for setting in parse_table(table)
 }
-# DescribeConfigs does not show these unless they are set.
+# DescribeConfigs shows these only if they are set.
 INTERNAL_SETTINGS: Final = frozenset(setting.name for setting in parse_table(INTERNAL_GROUPS))
 _DEFAULTS: Final[dict[str, Value]] = {
     name: setting.default_value()
@@ -60,7 +59,7 @@ _DEFAULTS: Final[dict[str, Value]] = {
     if not setting.is_required
 }
 
-# Broker settings that exist only while it runs: replication throttles (KIP-73).
+# Broker settings that exist only dynamically: replication throttles (KIP-73).
 _THROTTLES: Final = {
     "leader.replication.throttled.rate": Status.ACCEPTED,
     "follower.replication.throttled.rate": Status.ACCEPTED,
@@ -80,7 +79,7 @@ DYNAMIC_ONLY_SETTINGS: Final[dict[str, Setting]] = {
     for name, status in _THROTTLES.items()
 }
 
-# What Kafka's stock configuration for one node says, for a node that was told nothing.
+# The values of Kafka's sample configuration for one node, for a node without settings.
 STANDALONE: Final = {
     "process.roles": "broker,controller",
     "node.id": "1",
@@ -93,7 +92,7 @@ STANDALONE: Final = {
 }
 _STANDALONE_LISTENER: Final = "PLAINTEXT://localhost:9092"
 
-# Key stores change for one listener at a time; connection limits may for all brokers.
+# Keystores can be changed for a single listener only; connection limits also for all.
 _PER_LISTENER: Final = (
     "ssl.keystore.type",
     "ssl.keystore.location",
@@ -119,8 +118,8 @@ _MS_PER_HOUR: Final = 3_600_000
 class BrokerConfig(BrokerFields):
     """All settings as attributes (``log.segment.bytes`` is ``log_segment_bytes``).
 
-    ``originals`` is what was given, as text; ``values`` every setting as parsed, before
-    one is derived from another; the attributes are what counts.
+    ``originals`` has the given settings, as text; ``values`` every setting as parsed, before
+    any is derived from others; the attributes have the effective values.
     """
 
     originals: Mapping[str, str]
@@ -151,22 +150,22 @@ class BrokerConfig(BrokerFields):
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str]) -> "BrokerConfig":
-        """Raises ConfigError, naming setting, value and what is allowed."""
+        """Raises ConfigError with the setting, its value and the allowed values."""
         given = dict(properties)
         if "process.roles" not in given:
             given = standalone_properties(given)
         for name in ("node.id", "controller.listener.names"):
             if name not in given and not (name == "node.id" and "broker.id" in given):
-                raise ConfigError(name, None, "it is missing, and there is no default")
+                raise ConfigError(name, None, "it is missing and has no default")
         return cls(given)
 
     def with_dynamic(
         self, cluster_wide: Mapping[str, str], per_broker: Mapping[str, str]
     ) -> "BrokerConfig":
-        """This configuration as it is after changes made while running.
+        """This configuration with dynamic changes applied.
 
-        Values that cannot be changed at their level, or are wrong, are left out: they
-        were checked when they were set, and a broker must start with what it finds.
+        Invalid values, and values that cannot be set at their level, are ignored: they were
+        validated when they were set, and a broker must be able to start with them.
         """
         if not cluster_wide and not per_broker:
             return self
@@ -185,7 +184,7 @@ class BrokerConfig(BrokerFields):
         return to_text(self.values.get(name))
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a configuration does not change: {name}")
+        raise AttributeError(f"a configuration is immutable: {name}")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, BrokerConfig) and self.originals == other.originals
@@ -204,8 +203,8 @@ class BrokerConfig(BrokerFields):
 def standalone_properties(given: Mapping[str, str]) -> dict[str, str]:
     """``given``, completed to a cluster of one node.
 
-    The controller listens on the port after the first client listener's; if that is 0,
-    the system picks both.
+    The controller listens on the port after that of the first client listener; if that is 0,
+    the system chooses both.
     """
     properties = {**STANDALONE, **given}
     if "broker.id" in given and "node.id" not in given:
@@ -226,18 +225,18 @@ def standalone_properties(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def dynamic_setting(name: str) -> Setting | None:
-    """The setting behind a dynamic broker setting's name, listener prefix or not."""
+    """The setting for the name of a dynamic broker setting, with or without listener prefix."""
     if name.startswith(LISTENER_PREFIX):
         name = name.split(".", 3)[3] if name.count(".") >= 3 else name
     return BROKER_SETTINGS.get(name) or DYNAMIC_ONLY_SETTINGS.get(name)
 
 
 def validate_dynamic(changes: Mapping[str, str], *, per_broker: bool) -> None:
-    """Check settings that a client wants to change on a running broker.
+    """Validate settings that a client changes on a running broker.
 
     Raises:
-        ApiError: INVALID_REQUEST if a setting cannot change while running, or not at this
-            level, or its value is not allowed. Unknown names pass, as they do in Kafka.
+        ApiError: INVALID_REQUEST if a setting cannot be changed dynamically, or not at this
+            level, or its value is invalid. Unknown names are accepted, as in Kafka.
     """
     for name, text in changes.items():
         setting = dynamic_setting(name)
@@ -266,7 +265,7 @@ def validate_dynamic(changes: Mapping[str, str], *, per_broker: bool) -> None:
 
 
 def validate_cordoned(changes: Mapping[str, str], log_dirs: tuple[str, ...]) -> None:
-    """Check directories that are to be cordoned against those that the broker has.
+    """Check that the directories to be cordoned are directories of the broker.
 
     Raises ApiError: INVALID_REQUEST.
     """
@@ -296,7 +295,7 @@ def _valid_dynamic(
 
 
 def _with_node_id(given: dict[str, str]) -> dict[str, str]:
-    """``node.id`` and the older ``broker.id`` are two names of one thing."""
+    """``broker.id`` is the older name of ``node.id``; each sets the other."""
     if "node.id" in given:
         given.setdefault("broker.id", given["node.id"])
     elif "broker.id" in given:
@@ -325,7 +324,7 @@ def _refuse(setting: Setting, text: str) -> None:
 
 
 def _derive(given: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that follow from several settings, by Kafka's order of priority."""
+    """Derive values from several settings, in Kafka's order of priority."""
     log_dirs = values["log.dirs"] if values["log.dirs"] is not None else values["log.dir"]
     retention_ms = _first(
         values["log.retention.ms"],
@@ -349,7 +348,7 @@ def _derive(given: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, An
         "num_replica_alter_log_dirs_threads": _first(
             values["num.replica.alter.log.dirs.threads"], len(log_dirs)
         ),
-        # Every negative value means for ever.
+        # Every negative value means unlimited.
         "log_retention_ms": -1 if retention_ms < 0 else retention_ms,
         "log_roll_ms": _first(values["log.roll.ms"], values["log.roll.hours"] * _MS_PER_HOUR),
         "log_roll_jitter_ms": _first(
@@ -378,7 +377,7 @@ def _advertised(
     protocols: Mapping[str, str],
     controller_names: list[str],
 ) -> tuple[Listener, ...]:
-    """What clients and brokers are told: the addresses of the broker role."""
+    """The addresses that clients and brokers use: those of the broker role."""
     given = values["advertised.listeners"]
     if given is not None:
         listeners = parse_listeners("advertised.listeners", given, protocols)
@@ -390,7 +389,7 @@ def _advertised(
 
 
 def local_host_name() -> str:
-    """The name others reach this machine by, for a listener on every interface."""
+    """The host name of this machine, for a listener on every interface."""
     name = socket.gethostname()
     try:
         socket.getaddrinfo(name, None)
@@ -408,7 +407,7 @@ def _times(number: int | None, factor: int) -> int | None:
 
 
 def _warnings(given: Mapping[str, str]) -> list[str]:
-    """One line per setting that will not do what its author expects."""
+    """One line per setting that is unknown or has no effect."""
     warnings = []
     for name in given:
         setting = dynamic_setting(name)
@@ -429,7 +428,7 @@ def _is_secret(name: str) -> bool:
 
 
 def _validate(config: BrokerConfig) -> None:
-    """The checks that need more than one setting."""
+    """Validate combinations of settings."""
     from moldau.config.broker_checks import check_broker_config
 
     check_ports("listeners", config.listeners)

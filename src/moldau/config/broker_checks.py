@@ -1,6 +1,6 @@
-"""Checks of a broker's configuration that look at several settings at once.
+"""Validation of combinations of broker settings.
 
-They are Kafka's, so that a configuration one of the two takes is taken by the other.
+The rules are Kafka's, so that both brokers accept the same configurations.
 """
 
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_broker_config(config: "BrokerConfig") -> None:
-    """Raises ConfigError for the first setting that does not go with the others."""
+    """Raises ConfigError for the first setting that contradicts the others."""
     _check_security(config)
     _check_log(config)
     _check_roles(config)
@@ -22,7 +22,7 @@ def check_broker_config(config: "BrokerConfig") -> None:
     if config.is_broker:
         _check_advertised(config)
     if config.max_connections_per_ip == 0 and not config.connection_overrides:
-        problem = "may be 0 only if max.connections.per.ip.overrides lets someone in"
+        problem = "may be 0 only if max.connections.per.ip.overrides is set"
         raise ConfigError("max.connections.per.ip", 0, problem)
     if 0 < config.queued_max_request_bytes < config.socket_request_max_bytes:
         problem = f"must be at least socket.request.max.bytes={config.socket_request_max_bytes}"
@@ -60,17 +60,17 @@ def _check_log(config: "BrokerConfig") -> None:
 def _check_roles(config: "BrokerConfig") -> None:
     voters = _voter_ids(config.controller_quorum_voters)
     if not voters and not config.controller_quorum_bootstrap_servers:
-        problem = "this or controller.quorum.voters must say where the controllers are"
+        problem = "this or controller.quorum.voters must name the controllers"
         raise ConfigError("controller.quorum.bootstrap.servers", "''", problem)
     if not config.is_controller:
-        problem = "Moldau runs broker and controller in one process so far: use broker,controller"
+        problem = "Moldau only supports both roles in one process so far: use broker,controller"
         raise ConfigError("process.roles", ",".join(config.process_roles), problem)
     if voters and config.node_id not in voters:
         text = ",".join(config.controller_quorum_voters)
         raise ConfigError("controller.quorum.voters", text, f"must contain node {config.node_id}")
     if len(voters) > 1:
         text = ",".join(config.controller_quorum_voters)
-        problem = "Moldau runs a quorum of one so far: name this node only"
+        problem = "Moldau only supports a quorum of one so far: name this node only"
         raise ConfigError("controller.quorum.voters", text, problem)
     listening = [listener.name for listener in config.listeners]
     for name in config.controller_listener_names:
@@ -80,7 +80,7 @@ def _check_roles(config: "BrokerConfig") -> None:
 
 
 def _voter_ids(voters: tuple[str, ...]) -> list[int]:
-    """Node ids out of ``1@host:9093``."""
+    """The node ids in ``1@host:9093``."""
     ids = []
     for voter in voters:
         node, at, address = voter.partition("@")
@@ -110,5 +110,5 @@ def _check_one_advertised(listener: Listener, listening: list[str]) -> None:
         problem = f"its name must be one of the listeners: {', '.join(listening)}"
         raise ConfigError("advertised.listeners", listener, problem)
     if listener.host == "0.0.0.0":
-        problem = "nobody can connect to 0.0.0.0: advertise an address others can reach"
+        problem = "clients cannot connect to 0.0.0.0: advertise an address they can reach"
         raise ConfigError("advertised.listeners", listener, problem)

@@ -1,15 +1,15 @@
-"""The broker's settings as typed attributes, named by rule: dots become underscores.
+"""The settings of a broker as typed attributes; dots in names become underscores.
 
-Only the types stand here; names, defaults and meanings are in ``config.settings``, and a
-test keeps the two in step. Where several settings decide one value (``log.retention.ms``,
-``.minutes``, ``.hours``), the attribute of the strongest one holds the value that counts.
+Only the types are defined here; names, defaults and descriptions are in ``config.settings``, and
+a test checks that both agree. If several settings determine one value (``log.retention.ms``,
+``.minutes``, ``.hours``), the attribute of the one with the highest priority has the result.
 """
 
 from moldau.config.listeners import Listener
 
 
 class BrokerFields:
-    """What ``BrokerConfig`` holds; values are set once, when it is made."""
+    """The attributes of ``BrokerConfig``; they are set once, when it is created."""
 
     add_partitions_to_txn_retry_backoff_max_ms: int
     add_partitions_to_txn_retry_backoff_ms: int

@@ -10,9 +10,9 @@ _ALL: Final = "*"
 
 
 def cordoned(items: Sequence[str], log_dirs: Sequence[str]) -> tuple[str, ...]:
-    """The directories that the setting's ``items`` name; ``*`` stands for all ``log_dirs``.
+    """The directories in ``items``; ``*`` means all ``log_dirs``.
 
-    Raises ConfigError if one of them is no log directory.
+    Raises ConfigError if one of them is not a log directory.
     """
     if _ALL in items:
         if len(items) > 1:

@@ -1,15 +1,15 @@
-"""What a setting is: its type, its default, what it may be, and what Moldau does with it.
+"""Definitions of settings: type, default, allowed values, and support in Moldau.
 
-Settings are written down as text, two lines each, in the modules of ``config.settings``:
+Settings are defined as text, two lines each, in the modules of ``config.settings``:
 
     log.segment.bytes INT 1073741824 1048576.. HIGH cluster-wide honoured
-      A segment is closed, and the next one begun, before it would grow past this size.
+      Maximum size of a segment; a new one is started before it would be exceeded.
 
 The columns are name, type, default, allowed values, importance, how it can be changed
-while the broker runs, and what Moldau does with it. Allowed values are ``any``,
+while the broker runs, and how Moldau supports it. Allowed values are ``any``,
 ``nonempty``, alternatives of numbers and ranges (``-1,1..9``), words (``a|b``), words
 in any case (``~a|b``), or ``throttled-replicas``. Defaults: ``null`` is no value,
-``''`` the empty one, ``REQUIRED`` means there is none and one must be given.
+``''`` the empty value; ``REQUIRED`` means that there is no default.
 """
 
 import math
@@ -21,7 +21,7 @@ Value: TypeAlias = bool | int | float | str | tuple[str, ...] | None
 
 
 class SettingType(IntEnum):
-    """The numbers are those of DescribeConfigs."""
+    """The types of settings, numbered as in DescribeConfigs."""
 
     BOOLEAN = 1
     STRING = 2
@@ -35,7 +35,7 @@ class SettingType(IntEnum):
 
 
 class UpdateMode(StrEnum):
-    """At which level a running broker takes a new value."""
+    """At which level a setting of a running broker can be changed."""
 
     READ_ONLY = "read-only"
     PER_BROKER = "per-broker"
@@ -43,11 +43,11 @@ class UpdateMode(StrEnum):
 
 
 class Status(StrEnum):
-    """What Moldau does with a setting."""
+    """How Moldau supports a setting."""
 
     HONOURED = "honoured"
-    ACCEPTED = "accepted"  # known and checked, but without effect so far
-    REFUSED = "refused"  # ignoring it would be wrong, so any value but the default is an error
+    ACCEPTED = "accepted"  # validated, but without effect so far
+    REFUSED = "refused"  # ignoring it would be unsafe, so any value but the default is an error
 
 
 _BITS: Final = {SettingType.SHORT: 16, SettingType.INT: 32, SettingType.LONG: 64}
@@ -55,7 +55,7 @@ _BOOLEANS: Final = {"true": True, "false": False}
 
 
 class ConfigError(ValueError):
-    """A setting has a value it cannot have; says which, and what would be right."""
+    """A setting has an invalid value; the message names it and the allowed values."""
 
     def __init__(self, name: str, value: object, problem: str) -> None:
         super().__init__(f"Invalid value {value} for configuration {name}: {problem}")
@@ -82,7 +82,7 @@ class Setting:
     ) -> None:
         self.name = name
         self.type = type
-        # As text, as in a file; "REQUIRED" where there is none.
+        # As text, as in a file; "REQUIRED" if there is none.
         self.default = default
         self.allowed = allowed
         self.importance = importance
@@ -107,15 +107,15 @@ class Setting:
         return None if self.default is None else parse_value(self.name, self.type, self.default)
 
     def parse(self, text: str) -> Value:
-        """The value that ``text`` stands for.
+        """Parse ``text``.
 
         Raises:
-            ConfigError: it is of another type, or not among the allowed values.
+            ConfigError: it has the wrong type or is not an allowed value.
         """
         value = parse_value(self.name, self.type, text)
         if self.type is SettingType.LIST:
             assert isinstance(value, tuple)
-            # Kafka drops repeated items with a warning rather than refusing them.
+            # Like Kafka, drop repeated items instead of refusing them.
             value = tuple(dict.fromkeys(value))
         if self.allowed != "any":
             self._check(value)
@@ -154,7 +154,7 @@ class Setting:
             raise ConfigError(self.name, word, f"String must be one of: {', '.join(words)}")
 
     def allowed_text(self) -> str:
-        """The allowed values, for people."""
+        """The allowed values, as readable text."""
         if self.allowed == "any":
             return ""
         if self.allowed == "nonempty":
@@ -167,7 +167,7 @@ class Setting:
 
 
 def parse_value(name: str, type: SettingType, text: str) -> Value:
-    """``text`` as a value of ``type``; raises ConfigError if it is none."""
+    """``text`` as a value of ``type``; raises ConfigError if it is invalid."""
     if type is not SettingType.PASSWORD:
         text = text.strip()
     if type in _BITS:
@@ -182,7 +182,7 @@ def parse_value(name: str, type: SettingType, text: str) -> Value:
     if type is SettingType.DOUBLE:
         try:
             if "_" in text:
-                raise ValueError("Python takes 1_000 for a number, Kafka does not")
+                raise ValueError("Python accepts 1_000 as a number, Kafka does not")
             return float(text)
         except ValueError:
             raise ConfigError(name, text, "Not a number of type DOUBLE") from None
@@ -190,7 +190,7 @@ def parse_value(name: str, type: SettingType, text: str) -> Value:
 
 
 def _parse_int(name: str, type: SettingType, text: str) -> int:
-    # int() is laxer than Kafka: it takes 1_000 and other scripts' digits.
+    # int() accepts more than Kafka: 1_000 and digits of other scripts.
     digits = text[1:] if text[:1] in ("-", "+") else text
     limit = 1 << (_BITS[type] - 1)
     if digits.isascii() and digits.isdigit() and -limit <= (number := int(text)) < limit:
@@ -199,7 +199,7 @@ def _parse_int(name: str, type: SettingType, text: str) -> int:
 
 
 def to_text(value: Value) -> str | None:
-    """A value the way Kafka writes it."""
+    """The text of a value, as Kafka writes it."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -212,7 +212,7 @@ def to_text(value: Value) -> str | None:
 
 
 def _java_double(number: float) -> str:
-    """Java goes over to an exponent at 10^7 and below 10^-3, and always shows a fraction."""
+    """Java uses an exponent from 10^7 on and below 10^-3, and always shows a fraction."""
     if math.isnan(number):
         return "NaN"
     if math.isinf(number):
@@ -253,7 +253,7 @@ def _ranges(allowed: str) -> str:
 
 
 def _range_problem(number: float, allowed: str) -> str:
-    """Of a single range only the end that was missed, as Kafka says it."""
+    """Kafka's message; for a single range it names only the bound that was exceeded."""
     low, dots, high = allowed.partition("..")
     if dots and high and "," not in allowed:
         if number < float(low):
@@ -264,7 +264,7 @@ def _range_problem(number: float, allowed: str) -> str:
 
 
 def is_throttled_replicas(items: tuple[str, ...]) -> bool:
-    """Nothing, everything (``*``), or ``partition:broker`` pairs."""
+    """Whether ``items`` are empty, ``*``, or ``partition:broker`` pairs."""
     if items in ((), ("*",)):
         return True
     pairs = [item.partition(":") for item in items]
@@ -272,9 +272,9 @@ def is_throttled_replicas(items: tuple[str, ...]) -> bool:
 
 
 def parse_table(text: str) -> Iterable[Setting]:
-    """The settings of one table; the format is the module's docstring."""
+    """Parse one table; the module's docstring describes the format."""
     lines = text.strip().split("\n")
-    # Looking names up in plain dictionaries is what makes this quick; a broker starts with it.
+    # Plain dictionaries make the lookup fast; this runs at every start of a broker.
     types = SettingType.__members__
     modes = {mode.value: mode for mode in UpdateMode}
     statuses = {status.value: status for status in Status}

@@ -1,8 +1,8 @@
-"""Settings as DescribeConfigs shows them: the value, and where it comes from.
+"""Settings as DescribeConfigs returns them: the value and its source.
 
-A value has a source, and synonyms: every place that gives it, strongest first. For a
-topic that is its own setting, then the broker's dynamic, static and default values
-under the broker's name of it.
+A value has a source, and synonyms: every place that defines it, highest priority first. For a
+topic that is its own setting, then the dynamic, static and default values of the corresponding
+broker setting.
 """
 
 from collections.abc import Collection, Mapping
@@ -21,7 +21,7 @@ from moldau.config.topic import INTERNAL_SEGMENT_BYTES, TOPIC_SETTINGS, TOPIC_SY
 
 
 class ConfigSource(IntEnum):
-    """Who gave a value; the numbers are those of DescribeConfigs."""
+    """The source of a value, numbered as in DescribeConfigs."""
 
     UNKNOWN = 0
     TOPIC_CONFIG = 1
@@ -35,7 +35,7 @@ class ConfigSource(IntEnum):
 
 
 class ConfigSynonym(NamedTuple):
-    """One of the places that give a value."""
+    """One of the places that define a value."""
 
     name: str
     value: str | None
@@ -43,7 +43,7 @@ class ConfigSynonym(NamedTuple):
 
 
 class ConfigEntry(NamedTuple):
-    """One setting, with all that DescribeConfigs can say about it."""
+    """One setting, with all that DescribeConfigs returns about it."""
 
     name: str
     value: str | None
@@ -55,7 +55,7 @@ class ConfigEntry(NamedTuple):
     doc: str
 
 
-# Settings of which several names mean one thing, strongest first.
+# Settings with several names, highest priority first.
 _GROUPS: Final = (
     ("log.roll.ms", "log.roll.hours"),
     ("log.roll.jitter.ms", "log.roll.jitter.hours"),
@@ -64,7 +64,7 @@ _GROUPS: Final = (
 _LISTENER_PREFIX: Final = "listener.name."
 _SYNONYMS: Final[dict[str, tuple[str, ...]]] = {
     **{name: names for names in _GROUPS for name in names},
-    # The scheduler's interval is the default of the flush interval, but not the other way.
+    # The scheduler interval is the default of the flush interval, but not the reverse.
     "log.flush.interval.ms": ("log.flush.interval.ms", "log.flush.scheduler.interval.ms"),
 }
 
@@ -78,8 +78,8 @@ def describe_topic(
 ) -> list[ConfigEntry]:
     """Every setting of a topic, or those among ``names``.
 
-    ``broker_config`` is what the broker was started with; the dynamic settings of this
-    broker and of the whole cluster are laid over it here.
+    ``broker_config`` is the configuration at start; the dynamic settings of this broker and of
+    the whole cluster are applied here.
     """
     effective = broker_config.with_dynamic(dynamic_default, dynamic_broker)
     shown = {name: text for name, text in overrides.items() if name in TOPIC_SETTINGS}
@@ -136,7 +136,7 @@ def describe_broker(
 def describe_cluster_default(
     dynamic_default: Mapping[str, str], names: Collection[str] | None = None
 ) -> list[ConfigEntry]:
-    """The dynamic settings of the whole cluster: the broker resource with the empty name."""
+    """The cluster-wide dynamic settings: the broker resource with the empty name."""
     entries = []
     for name, text in dynamic_default.items():
         if names is not None and name not in names:
@@ -157,7 +157,7 @@ def _extra_entry(
     dynamic_broker: Mapping[str, str],
     dynamic_default: Mapping[str, str],
 ) -> ConfigEntry:
-    """A dynamic setting that no file can hold: a throttle, one of a listener, an unknown one."""
+    """A dynamic setting without a definition: a throttle, one of a listener, an unknown one."""
     setting = dynamic_setting(name)
     sensitive = setting is None or setting.sensitive
     synonyms = broker_synonyms(name, sensitive, broker_config, dynamic_broker, dynamic_default)
@@ -188,10 +188,10 @@ def broker_synonyms(
     dynamic_broker: Mapping[str, str],
     dynamic_default: Mapping[str, str],
 ) -> list[ConfigSynonym]:
-    """Every place that gives broker setting ``name`` a value.
+    """Every place that defines broker setting ``name``.
 
-    Kafka leaves out what comes before the first synonym of the very name asked for, so
-    ``log.retention.ms`` shows nothing when only ``log.retention.hours`` is set.
+    Kafka omits the synonyms before the first one with the requested name, so
+    ``log.retention.ms`` has none if only ``log.retention.hours`` is set.
     """
     found: list[ConfigSynonym] = []
     for source, values in (
@@ -214,12 +214,12 @@ def broker_synonyms(
 
 
 def _names(name: str) -> tuple[str, ...]:
-    """The names under which a setting is looked for, strongest first."""
+    """The names under which a setting is looked up, highest priority first."""
     known = _SYNONYMS.get(name)
     if known is not None:
         return known
     if name.startswith(_LISTENER_PREFIX):
-        # A listener's own setting goes before the one of all listeners.
+        # A setting of a single listener overrides that of all listeners.
         listener, _, common = name.removeprefix(_LISTENER_PREFIX).partition(".")
         if listener and common:
             return name, common

@@ -1,4 +1,4 @@
-"""Checks of the group settings that look at several of them at once; they are Kafka's."""
+"""Validation of combinations of group settings, with Kafka's rules."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +14,7 @@ _HIGHEST_CODEC: Final = 4
 
 
 def check_group_config(config: "BrokerConfig") -> None:
-    """Raises ConfigError for the first setting that does not go with the others."""
+    """Raises ConfigError for the first setting that contradicts the others."""
     for group_type in _GROUP_TYPES:
         for what in _BOUNDED:
             _check_bounds(config, group_type, what)
@@ -30,7 +30,7 @@ def check_group_config(config: "BrokerConfig") -> None:
         assignor_name(text)
     if "classic" not in config.group_coordinator_rebalance_protocols:
         text = ",".join(config.group_coordinator_rebalance_protocols)
-        problem = "the classic protocol cannot be switched off"
+        problem = "the classic protocol cannot be disabled"
         raise ConfigError("group.coordinator.rebalance.protocols", text, problem)
     codec = config.offsets_topic_compression_codec
     if not 0 <= codec <= _HIGHEST_CODEC:
@@ -39,9 +39,9 @@ def check_group_config(config: "BrokerConfig") -> None:
 
 
 def assignor_name(text: str) -> str:
-    """The assignor that an entry of ``group.consumer.assignors`` means.
+    """The assignor for an entry of ``group.consumer.assignors``.
 
-    Kafka takes names, and names of Java classes; those of other people cannot run here.
+    Kafka accepts names and Java classes; custom classes cannot be run here.
     """
     class_names = {f"{name.capitalize()}Assignor": name for name in CONSUMER_ASSIGNORS}
     name = class_names.get(text.rpartition(".")[2], text)

@@ -1,4 +1,4 @@
-"""Where a node listens and how it tells others to reach it: ``NAME://host:port``."""
+"""Listeners and advertised listeners: ``NAME://host:port``."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ _LISTENER: Final = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)")
 
 
 class Listener(NamedTuple):
-    """One address. An empty host means every interface; port 0, one that the system picks."""
+    """One address. An empty host means every interface; port 0, one chosen by the system."""
 
     name: str
     host: str
@@ -45,12 +45,12 @@ def parse_listeners(
         listeners.append(Listener(name, host, port, protocols[name]))
     names = [listener.name for listener in listeners]
     if len(set(names)) != len(names):
-        raise ConfigError(setting, ",".join(items), "each listener must have a name of its own")
+        raise ConfigError(setting, ",".join(items), "each listener must have a unique name")
     return tuple(listeners)
 
 
 def check_ports(setting: str, listeners: tuple[Listener, ...]) -> None:
-    """Two listeners share a port only if one address is IPv4 and the other IPv6."""
+    """Two listeners may share a port only if one address is IPv4 and the other IPv6."""
     for index, first in enumerate(listeners):
         for second in listeners[index + 1 :]:
             if first.port == second.port != 0 and not _are_two_stacks(first.host, second.host):
@@ -67,8 +67,8 @@ def protocol_map(
 ) -> dict[str, str]:
     """Security protocol by listener name (``listener.security.protocol.map``).
 
-    When the map was not set and nothing asks for TLS or SASL, controller listeners
-    are PLAINTEXT without being named in it, as in Kafka.
+    If the map is not set and no listener uses TLS or SASL, controller listeners are PLAINTEXT
+    without being in the map, as in Kafka.
     """
     setting = "listener.security.protocol.map"
     protocols: dict[str, str] = {}
@@ -102,7 +102,7 @@ def parse_overrides(text: str) -> dict[str, int]:
 
 
 def of_listeners(setting: Setting, given: Mapping[str, str]) -> dict[str, int]:
-    """What ``listener.name.<name>.<setting>`` says in ``given``, by the listener's name."""
+    """The values of ``listener.name.<name>.<setting>`` in ``given``, by listener name."""
     found: dict[str, int] = {}
     for name, text in given.items():
         listener, dot, rest = name.removeprefix(LISTENER_PREFIX).partition(".")

@@ -1,7 +1,7 @@
-"""Java's properties files, in which Kafka's settings are written.
+"""Java properties files, the format of Kafka's settings.
 
 ``key=value``, ``key: value`` or ``key value``; ``#`` and ``!`` begin a comment line; a
-backslash at the end of a line joins the next one to it, its indentation dropped; ``\\t``,
+backslash at the end of a line joins it with the next one, without its indentation; ``\\t``,
 ``\\n``, ``\\uXXXX`` and escaped separators work as in ``java.util.Properties``.
 """
 
@@ -14,7 +14,7 @@ _SPACES: Final = " \t\f"
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    """The settings in ``text``; of a key that is given twice, the last value."""
+    """The settings in ``text``; if a key is set twice, the last value."""
     settings: dict[str, str] = {}
     for line in _logical_lines(text):
         key_end, value_start = _split(line)

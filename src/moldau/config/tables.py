@@ -7,9 +7,9 @@ from moldau.config.definition import Setting, Status
 from moldau.config.topic import TOPIC_SETTINGS
 
 _MEANINGS = {
-    Status.HONOURED: "does what it does in Apache Kafka",
-    Status.ACCEPTED: "known and checked, but without effect so far; a warning says so",
-    Status.REFUSED: "any value but the default stops the start: ignoring it would not be safe",
+    Status.HONOURED: "has the same effect as in Apache Kafka",
+    Status.ACCEPTED: "validated, but without effect so far; the broker logs a warning",
+    Status.REFUSED: "any value but the default prevents the start: ignoring it would be unsafe",
 }
 
 
@@ -19,7 +19,7 @@ def settings_tables() -> str:
     for status, meaning in _MEANINGS.items():
         parts.append(f"- **{status}**: {meaning}.")
     parts.append(
-        "\nA listener whose security protocol is not PLAINTEXT is refused, whatever it is named."
+        "\nA listener whose security protocol is not PLAINTEXT is refused, whatever its name is."
     )
     for title, settings in (("Broker", BROKER_SETTINGS), ("Topic", TOPIC_SETTINGS)):
         counts = ", ".join(f"{_count(settings.values(), status)} {status}" for status in Status)

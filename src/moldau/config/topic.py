@@ -1,7 +1,7 @@
-"""A topic's configuration: what the topic says, else what the broker says.
+"""The configuration of a topic: its own settings, or else those of the broker.
 
-Most topic settings have a broker setting that gives their default, often under another
-name and sometimes in another unit (``log.retention.hours`` for ``retention.ms``).
+The default of most topic settings is a broker setting, often with another name and sometimes
+in another unit (``log.retention.hours`` for ``retention.ms``).
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ TOPIC_SETTINGS: Final[dict[str, Setting]] = {
     setting.name: setting for setting in parse_table(TOPIC)
 }
 
-# Kafka's own back door for tests: segments smaller than segment.bytes allows. Not shown.
+# Kafka's hidden setting for tests: segments smaller than segment.bytes allows.
 INTERNAL_SEGMENT_BYTES: Final = Setting(
     "internal.segment.bytes",
     SettingType.INT,
@@ -39,7 +39,7 @@ INTERNAL_SEGMENT_BYTES: Final = Setting(
     "Segment size below the public minimum, for tests.",
 )
 
-# Topic setting to the strongest broker setting that gives its default.
+# Topic setting -> the broker setting with the highest priority that is its default.
 TOPIC_SYNONYMS: Final[dict[str, str]] = {
     "cleanup.policy": "log.cleanup.policy",
     "compression.gzip.level": "compression.gzip.level",
@@ -72,10 +72,10 @@ TOPIC_SYNONYMS: Final[dict[str, str]] = {
 }
 
 
-# Without ``slots``, which would make a second class of it behind the compiler's back.
+# Without ``slots``, which would create a second class that mypyc does not know.
 @dataclass(frozen=True)
 class LogConfig:
-    """What a partition's log must know; ``LogConfig()`` has Kafka's defaults."""
+    """The configuration of a partition's log; ``LogConfig()`` has Kafka's defaults."""
 
     cleanup_policy: tuple[str, ...] = ("delete",)
     compression_gzip_level: int = -1
@@ -116,8 +116,8 @@ class LogConfig:
         """The configuration of a topic with ``overrides`` on ``broker``.
 
         Raises:
-            ConfigError: an override has a value it cannot have. Unknown ones are ignored:
-                they were refused when they were set, or come from a newer Kafka.
+            ConfigError: an override has an invalid value. Unknown ones are ignored: they were
+                refused when they were set, or come from a newer Kafka.
         """
         values: dict[str, Any] = dict(_broker_defaults(broker))
         for name, text in overrides.items():
@@ -135,7 +135,7 @@ class LogConfig:
 
     @property
     def max_segment_ms(self) -> int:
-        """How long a segment may take records; a compacted topic must get at them in time."""
+        """How long a segment may stay active; ``max.compaction.lag.ms`` can shorten it."""
         if self.is_compacted:
             return min(self.segment_ms, self.max_compaction_lag_ms)
         return self.segment_ms
@@ -146,7 +146,7 @@ class LogConfig:
 
 
 def _broker_defaults(broker: BrokerConfig) -> dict[str, Any]:
-    """The topic settings that ``broker`` gives, by attribute; worked out once per broker."""
+    """The topic defaults from ``broker``, by attribute; computed once per broker."""
     known: dict[str, Any] | None = broker.__dict__.get("_topic_defaults")
     if known is None:
         known = {}
@@ -160,11 +160,11 @@ def _broker_defaults(broker: BrokerConfig) -> dict[str, Any]:
 def validate_topic_overrides(
     overrides: Mapping[str, str | None], broker: BrokerConfig | None = None
 ) -> None:
-    """Check a topic's own settings, as a client gave them, all together.
+    """Validate the settings of a topic together.
 
     Raises:
-        ApiError: INVALID_CONFIG for an unknown name, a value that is not allowed, or
-            settings that contradict each other.
+        ApiError: INVALID_CONFIG for an unknown name, an invalid value, or settings that
+            contradict each other.
     """
     values: dict[str, Value] = dict(_broker_defaults(broker)) if broker else {}
     for name, text in overrides.items():

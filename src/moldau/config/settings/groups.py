@@ -10,83 +10,83 @@ group.consumer.assignors LIST uniform,range any MEDIUM read-only honoured
 group.consumer.heartbeat.interval.ms INT 5000 1.. MEDIUM read-only honoured
   How often members of a consumer group send a heartbeat.
 group.consumer.max.assignment.interval.ms INT 15000 0.. MEDIUM read-only honoured
-  Largest assignment interval that a consumer group may ask for.
+  Largest assignment interval that a consumer group may request.
 group.consumer.max.heartbeat.interval.ms INT 15000 1.. MEDIUM read-only honoured
-  Largest heartbeat interval that a consumer group may ask for.
+  Largest heartbeat interval that a consumer group may request.
 group.consumer.max.session.timeout.ms INT 60000 1.. MEDIUM read-only honoured
-  Largest session timeout that a consumer group may ask for.
+  Largest session timeout that a consumer group may request.
 group.consumer.max.size INT 2147483647 1.. MEDIUM read-only honoured
-  Most members of one consumer group.
+  Maximum number of members of one consumer group.
 group.consumer.migration.policy STRING bidirectional ~DISABLED|DOWNGRADE|UPGRADE|BIDIRECTIONAL MEDIUM read-only honoured
-  Which way a group may move between the classic and the consumer protocol.
+  Which migrations between the classic and the consumer protocol are allowed.
 group.consumer.min.assignment.interval.ms INT 0 0.. MEDIUM read-only honoured
-  Smallest assignment interval that a consumer group may ask for.
+  Smallest assignment interval that a consumer group may request.
 group.consumer.min.heartbeat.interval.ms INT 5000 1.. MEDIUM read-only honoured
-  Smallest heartbeat interval that a consumer group may ask for.
+  Smallest heartbeat interval that a consumer group may request.
 group.consumer.min.session.timeout.ms INT 45000 1.. MEDIUM read-only honoured
-  Smallest session timeout that a consumer group may ask for.
+  Smallest session timeout that a consumer group may request.
 group.consumer.session.timeout.ms INT 45000 1.. MEDIUM read-only honoured
-  Silence after which a member of a consumer group is taken for dead.
+  Time without a heartbeat after which a member is removed from a consumer group.
 group.coordinator.append.linger.ms INT -1 -1.. MEDIUM read-only accepted
-  How long the group coordinator gathers writes; -1 lets it adapt.
+  How long the group coordinator collects writes for a batch; -1 adapts automatically.
 group.coordinator.background.threads INT 2 1.. HIGH read-only accepted
   Threads for the coordinator's long computations.
 group.coordinator.cached.buffer.max.bytes INT 1048588 524288.. MEDIUM cluster-wide accepted
   Largest write buffer that the group coordinator keeps for reuse.
 group.coordinator.rebalance.protocols LIST classic,consumer,streams consumer|classic|share|streams MEDIUM read-only honoured
-  Group protocols that are switched on.
+  Enabled group protocols.
 group.coordinator.threads INT 4 1.. HIGH read-only accepted
   Threads of the group coordinator.
 group.initial.rebalance.delay.ms INT 3000 any MEDIUM read-only honoured
   How long a new classic group waits for more members before its first rebalance.
 group.max.session.timeout.ms INT 1800000 any MEDIUM read-only honoured
-  Largest session timeout that a classic member may ask for.
+  Largest session timeout that a classic member may request.
 group.max.size INT 2147483647 1.. MEDIUM read-only honoured
-  Most members of one classic group.
+  Maximum number of members of one classic group.
 group.min.session.timeout.ms INT 6000 any MEDIUM read-only honoured
-  Smallest session timeout that a classic member may ask for.
+  Smallest session timeout that a classic member may request.
 group.share.assignment.interval.ms INT 1000 0.. MEDIUM cluster-wide accepted
   Shortest time between two assignments of a share group.
 group.share.assignors LIST simple any MEDIUM read-only accepted
   Server-side assignors of share groups.
 group.share.delivery.count.limit INT 5 2..10 MEDIUM read-only accepted
-  How often a record is handed out before it is given up.
+  How often a record is delivered before it is archived.
 group.share.heartbeat.interval.ms INT 5000 1.. MEDIUM read-only accepted
   How often members of a share group send a heartbeat.
 group.share.max.assignment.interval.ms INT 15000 0.. MEDIUM read-only accepted
-  Largest assignment interval that a share group may ask for.
+  Largest assignment interval that a share group may request.
 group.share.max.delivery.count.limit INT 10 5..25 MEDIUM read-only accepted
-  Largest delivery count limit that a share group may ask for.
+  Largest delivery count limit that a share group may request.
 group.share.max.heartbeat.interval.ms INT 15000 1.. MEDIUM read-only accepted
-  Largest heartbeat interval that a share group may ask for.
+  Largest heartbeat interval that a share group may request.
 group.share.max.partition.max.record.locks INT 4000 2000..10000 MEDIUM read-only accepted
-  Largest number of locks per partition that a share group may ask for.
+  Largest number of locks per partition that a share group may request.
 group.share.max.record.lock.duration.ms INT 60000 30000..3600000 MEDIUM read-only accepted
-  Longest lock that a share group may ask for.
+  Longest lock that a share group may request.
 group.share.max.session.timeout.ms INT 60000 1.. MEDIUM read-only accepted
-  Largest session timeout that a share group may ask for.
+  Largest session timeout that a share group may request.
 group.share.max.share.sessions INT 2000 1.. MEDIUM read-only accepted
-  Most share sessions on one broker.
+  Maximum number of share sessions on one broker.
 group.share.max.size INT 200 1..1000 MEDIUM read-only accepted
-  Most members of one share group.
+  Maximum number of members of one share group.
 group.share.min.assignment.interval.ms INT 0 0.. MEDIUM read-only accepted
-  Smallest assignment interval that a share group may ask for.
+  Smallest assignment interval that a share group may request.
 group.share.min.delivery.count.limit INT 2 2..5 MEDIUM read-only accepted
-  Smallest delivery count limit that a share group may ask for.
+  Smallest delivery count limit that a share group may request.
 group.share.min.heartbeat.interval.ms INT 5000 1.. MEDIUM read-only accepted
-  Smallest heartbeat interval that a share group may ask for.
+  Smallest heartbeat interval that a share group may request.
 group.share.min.partition.max.record.locks INT 100 100..2000 MEDIUM read-only accepted
-  Smallest number of locks per partition that a share group may ask for.
+  Smallest number of locks per partition that a share group may request.
 group.share.min.record.lock.duration.ms INT 15000 1000..30000 MEDIUM read-only accepted
-  Shortest lock that a share group may ask for.
+  Shortest lock that a share group may request.
 group.share.min.session.timeout.ms INT 45000 1.. MEDIUM read-only accepted
-  Smallest session timeout that a share group may ask for.
+  Smallest session timeout that a share group may request.
 group.share.partition.max.record.locks INT 2000 100..10000 MEDIUM read-only accepted
-  Most records of one partition that a share group holds locked.
+  Maximum number of records of one partition that a share group may lock.
 group.share.record.lock.duration.ms INT 30000 1000..3600000 MEDIUM read-only accepted
-  How long a share consumer has a record before it goes to another.
+  How long a share consumer holds a record before it can be delivered to another.
 group.share.session.timeout.ms INT 45000 1.. MEDIUM read-only accepted
-  Silence after which a member of a share group is taken for dead.
+  Time without a heartbeat after which a member is removed from a share group.
 group.streams.assignment.interval.ms INT 1000 0.. MEDIUM cluster-wide accepted
   Shortest time between two assignments of a streams group.
 group.streams.heartbeat.interval.ms INT 5000 1.. MEDIUM read-only accepted
@@ -94,33 +94,33 @@ group.streams.heartbeat.interval.ms INT 5000 1.. MEDIUM read-only accepted
 group.streams.initial.rebalance.delay.ms INT 3000 0.. MEDIUM read-only accepted
   How long a new streams group waits for more members.
 group.streams.max.assignment.interval.ms INT 15000 0.. MEDIUM read-only accepted
-  Largest assignment interval that a streams group may ask for.
+  Largest assignment interval that a streams group may request.
 group.streams.max.heartbeat.interval.ms INT 15000 1.. MEDIUM read-only accepted
-  Largest heartbeat interval that a streams group may ask for.
+  Largest heartbeat interval that a streams group may request.
 group.streams.max.session.timeout.ms INT 60000 1.. MEDIUM read-only accepted
-  Largest session timeout that a streams group may ask for.
+  Largest session timeout that a streams group may request.
 group.streams.max.size INT 2147483647 1.. MEDIUM read-only accepted
-  Most members of one streams group.
+  Maximum number of members of one streams group.
 group.streams.max.standby.replicas INT 2 0.. MEDIUM read-only accepted
-  Most standby replicas that a streams group may ask for.
+  Maximum number of standby replicas that a streams group may request.
 group.streams.min.assignment.interval.ms INT 0 0.. MEDIUM read-only accepted
-  Smallest assignment interval that a streams group may ask for.
+  Smallest assignment interval that a streams group may request.
 group.streams.min.heartbeat.interval.ms INT 5000 1.. MEDIUM read-only accepted
-  Smallest heartbeat interval that a streams group may ask for.
+  Smallest heartbeat interval that a streams group may request.
 group.streams.min.session.timeout.ms INT 45000 1.. MEDIUM read-only accepted
-  Smallest session timeout that a streams group may ask for.
+  Smallest session timeout that a streams group may request.
 group.streams.num.standby.replicas INT 0 0.. MEDIUM read-only accepted
   Standby replicas of each task's state in a streams group.
 group.streams.session.timeout.ms INT 45000 1.. MEDIUM read-only accepted
-  Silence after which a member of a streams group is taken for dead.
+  Time without a heartbeat after which a member is removed from a streams group.
 offset.metadata.max.bytes INT 4096 any HIGH read-only honoured
-  Longest text that a consumer may store with an offset.
+  Maximum size of the metadata that a consumer may store with an offset.
 offsets.commit.timeout.ms INT 5000 1.. HIGH read-only accepted
   How long a commit of offsets waits for the replicas.
 offsets.load.buffer.size INT 5242880 1.. HIGH read-only honoured
-  Batch size in which committed offsets are read into memory.
+  Batch size for loading committed offsets into memory.
 offsets.retention.check.interval.ms LONG 600000 1.. HIGH read-only honoured
-  How often expired offsets are looked for.
+  How often the broker checks for expired offsets.
 offsets.retention.minutes INT 10080 1.. HIGH read-only honoured
   How long the offsets of an empty group are kept.
 offsets.topic.compression.codec INT 0 any HIGH read-only honoured
@@ -132,7 +132,7 @@ offsets.topic.replication.factor SHORT 3 1.. HIGH read-only honoured
 offsets.topic.segment.bytes INT 104857600 1.. HIGH read-only honoured
   Segment size of the offsets topic.
 share.coordinator.append.linger.ms INT -1 -1.. MEDIUM read-only accepted
-  How long the share coordinator gathers writes; -1 lets it adapt.
+  How long the share coordinator collects writes for a batch; -1 adapts automatically.
 share.coordinator.cached.buffer.max.bytes INT 1048588 524288.. MEDIUM cluster-wide accepted
   Largest write buffer that the share coordinator keeps for reuse.
 share.coordinator.load.buffer.size INT 5242880 1.. HIGH read-only accepted
@@ -160,5 +160,5 @@ share.fetch.purgatory.purge.interval.requests INT 1000 any MEDIUM read-only acce
 # Kafka keeps these to itself: they count, but are shown only where somebody has set them.
 INTERNAL_GROUPS: Final = """
 group.consumer.regex.refresh.interval.ms INT 600000 10000.. MEDIUM read-only honoured
-  How often the topics that match a pattern are looked for although no topic was created.
+  How often subscription patterns are resolved again even if no topic was created.
 """

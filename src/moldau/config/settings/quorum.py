@@ -4,31 +4,31 @@ from typing import Final
 
 QUORUM: Final = """
 broker.heartbeat.interval.ms INT 2000 any MEDIUM read-only accepted
-  How often a broker tells the controller that it lives.
+  How often a broker sends a heartbeat to the controller.
 broker.id INT -1 any HIGH read-only honoured
   The older name of node.id.
 broker.rack STRING null any MEDIUM read-only honoured
-  Where the broker stands; replicas are spread over racks.
+  Rack of the broker; replicas are spread over racks.
 broker.session.timeout.ms INT 9000 any MEDIUM read-only accepted
   How long the controller waits for a heartbeat before it fences the broker.
 controller.listener.names LIST REQUIRED nonempty HIGH read-only honoured
   Listeners of the controller role.
 controller.quorum.append.linger.ms INT 25 0.. MEDIUM read-only accepted
-  How long the quorum leader gathers writes before it flushes them.
+  How long the quorum leader collects writes before it flushes them.
 controller.quorum.auto.join.enable BOOLEAN false any LOW read-only accepted
   Whether a controller adds itself to the voters.
 controller.quorum.bootstrap.servers LIST '' any HIGH read-only honoured
-  Controllers to ask first when looking for the quorum.
+  Controllers to contact first to find the quorum.
 controller.quorum.election.backoff.max.ms INT 1000 0.. HIGH read-only accepted
-  Longest random pause between elections that nobody won.
+  Longest random back-off after an election without a winner.
 controller.quorum.election.timeout.ms INT 1000 0.. HIGH read-only honoured
-  How long a candidate waits for votes before it stands again.
+  How long a candidate waits for votes before it starts another election.
 controller.quorum.fetch.max.bytes INT 1048576 1.. LOW read-only accepted
-  Most bytes of the metadata log in one fetch.
+  Maximum bytes of the metadata log in one fetch.
 controller.quorum.fetch.snapshot.max.bytes INT 1048576 1.. LOW read-only accepted
-  Most bytes of a metadata snapshot in one fetch.
+  Maximum bytes of a metadata snapshot in one fetch.
 controller.quorum.fetch.timeout.ms INT 2000 0.. HIGH read-only accepted
-  How long a follower of the quorum goes without its leader before an election.
+  How long a voter waits without a fetch from the leader before it starts an election.
 controller.quorum.request.timeout.ms INT 2000 0.. MEDIUM read-only accepted
   How long a quorum request may take.
 controller.quorum.retry.backoff.ms INT 20 0.. LOW read-only accepted
@@ -54,7 +54,7 @@ metadata.max.retention.bytes LONG 104857600 any HIGH read-only honoured
 metadata.max.retention.ms LONG 604800000 any HIGH read-only honoured
   Age at which metadata segments and snapshots are deleted.
 node.id INT REQUIRED 0.. HIGH read-only honoured
-  Number of this node in the cluster.
+  Id of this node in the cluster.
 process.roles LIST REQUIRED broker|controller HIGH read-only honoured
-  What this node is: broker, controller, or both.
+  Roles of this node: broker, controller, or both.
 """

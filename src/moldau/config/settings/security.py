@@ -4,7 +4,7 @@ from typing import Final
 
 SECURITY: Final = """
 authorizer.class.name STRING '' any LOW read-only refused
-  Java class that decides who may do what; empty means everybody may do everything.
+  Java class of the authorizer; empty allows everything.
 connection.failed.authentication.delay.ms INT 100 0.. LOW read-only accepted
   Pause before a connection that failed to authenticate is closed.
 connections.max.reauth.ms LONG 0 any MEDIUM read-only accepted
@@ -12,13 +12,13 @@ connections.max.reauth.ms LONG 0 any MEDIUM read-only accepted
 delegation.token.expiry.check.interval.ms LONG 3600000 1.. LOW read-only accepted
   How often expired delegation tokens are removed.
 delegation.token.expiry.time.ms LONG 86400000 1.. MEDIUM read-only accepted
-  How long a delegation token is good before it must be renewed.
+  How long a delegation token is valid before it must be renewed.
 delegation.token.max.lifetime.ms LONG 604800000 1.. MEDIUM read-only accepted
-  How long a delegation token can be renewed at all.
+  Maximum lifetime of a delegation token, including renewals.
 delegation.token.secret.key PASSWORD null any MEDIUM read-only accepted
-  Secret with which delegation tokens are made.
+  Secret for creating and verifying delegation tokens.
 principal.builder.class CLASS org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder any MEDIUM per-broker refused
-  Java class that tells who a connection belongs to.
+  Java class that determines the principal of a connection.
 sasl.client.callback.handler.class CLASS null any MEDIUM read-only accepted
   Java class for the client side of SASL.
 sasl.enabled.mechanisms LIST GSSAPI any MEDIUM per-broker accepted
@@ -34,9 +34,9 @@ sasl.kerberos.principal.to.local.rules LIST DEFAULT any MEDIUM per-broker accept
 sasl.kerberos.service.name STRING null any MEDIUM per-broker accepted
   Kerberos service name of the brokers.
 sasl.kerberos.ticket.renew.jitter DOUBLE 0.05 any MEDIUM per-broker accepted
-  Random share added to the time of renewing a ticket.
+  Random fraction added to the time of renewing a ticket.
 sasl.kerberos.ticket.renew.window.factor DOUBLE 0.8 any MEDIUM per-broker accepted
-  Share of a ticket's life after which it is renewed.
+  Fraction of a ticket's lifetime after which it is renewed.
 sasl.login.callback.handler.class CLASS null any MEDIUM read-only accepted
   Java class that fetches credentials at login.
 sasl.login.class CLASS null any MEDIUM read-only accepted
@@ -50,13 +50,13 @@ sasl.login.refresh.buffer.seconds SHORT 300 any MEDIUM per-broker accepted
 sasl.login.refresh.min.period.seconds SHORT 60 any MEDIUM per-broker accepted
   Shortest time between two refreshes of credentials.
 sasl.login.refresh.window.factor DOUBLE 0.8 any MEDIUM per-broker accepted
-  Share of credentials' life after which they are refreshed.
+  Fraction of the credentials' lifetime after which they are refreshed.
 sasl.login.refresh.window.jitter DOUBLE 0.05 any MEDIUM per-broker accepted
-  Random share added to the time of refreshing credentials.
+  Random fraction added to the time of refreshing credentials.
 sasl.login.retry.backoff.max.ms LONG 10000 any LOW read-only accepted
-  Longest pause between two tries to log in.
+  Longest back-off between attempts to log in.
 sasl.login.retry.backoff.ms LONG 100 any LOW read-only accepted
-  First pause between two tries to log in.
+  First back-off between attempts to log in.
 sasl.mechanism.controller.protocol STRING GSSAPI any HIGH read-only accepted
   SASL mechanism used towards controllers.
 sasl.mechanism.inter.broker.protocol STRING GSSAPI any MEDIUM per-broker accepted
@@ -66,11 +66,11 @@ sasl.oauthbearer.assertion.algorithm STRING RS256 ~ES256|RS256 MEDIUM read-only 
 sasl.oauthbearer.assertion.claim.aud STRING null any MEDIUM read-only accepted
   Audience claim of the assertion.
 sasl.oauthbearer.assertion.claim.exp.seconds INT 300 0..86400 LOW read-only accepted
-  Life of the assertion.
+  Lifetime of the assertion.
 sasl.oauthbearer.assertion.claim.iss STRING null any MEDIUM read-only accepted
   Issuer claim of the assertion.
 sasl.oauthbearer.assertion.claim.jti.include BOOLEAN false any MEDIUM read-only accepted
-  Whether the assertion gets an id of its own.
+  Whether each assertion gets a unique id.
 sasl.oauthbearer.assertion.claim.nbf.seconds INT 60 0..3600 LOW read-only accepted
   How far back the assertion's validity begins.
 sasl.oauthbearer.assertion.claim.sub STRING null any MEDIUM read-only accepted
@@ -96,9 +96,9 @@ sasl.oauthbearer.expected.issuer STRING null any HIGH read-only accepted
 sasl.oauthbearer.jwks.endpoint.refresh.ms LONG 3600000 any LOW read-only accepted
   How often the provider's keys are fetched.
 sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms LONG 10000 any LOW read-only accepted
-  Longest pause between two tries to fetch the provider's keys.
+  Longest back-off between attempts to fetch the provider's keys.
 sasl.oauthbearer.jwks.endpoint.retry.backoff.ms LONG 100 any LOW read-only accepted
-  First pause between two tries to fetch the provider's keys.
+  First back-off between attempts to fetch the provider's keys.
 sasl.oauthbearer.jwks.endpoint.url STRING null any MEDIUM read-only accepted
   Where the provider's keys are.
 sasl.oauthbearer.jwt.retriever.class CLASS org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever any MEDIUM read-only accepted
@@ -106,7 +106,7 @@ sasl.oauthbearer.jwt.retriever.class CLASS org.apache.kafka.common.security.oaut
 sasl.oauthbearer.jwt.validator.class CLASS org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator any MEDIUM read-only accepted
   Java class that checks tokens.
 sasl.oauthbearer.scope STRING null any MEDIUM read-only accepted
-  Scope asked for at the identity provider.
+  Scope requested from the identity provider.
 sasl.oauthbearer.scope.claim.name STRING scope any LOW read-only accepted
   Claim that holds the scope.
 sasl.oauthbearer.sub.claim.name STRING sub any LOW read-only accepted
@@ -128,13 +128,13 @@ ssl.allow.san.changes BOOLEAN false any LOW read-only accepted
 ssl.cipher.suites LIST '' any MEDIUM per-broker accepted
   Cipher suites that are allowed; empty allows the library's.
 ssl.client.auth STRING none required|requested|none MEDIUM per-broker refused
-  Whether clients must show a certificate.
+  Whether clients must present a certificate.
 ssl.enabled.protocols LIST TLSv1.2,TLSv1.3 any MEDIUM per-broker accepted
   TLS versions that are allowed.
 ssl.endpoint.identification.algorithm STRING https any LOW per-broker accepted
   How a server's name is checked against its certificate.
 ssl.engine.factory.class CLASS null any LOW per-broker accepted
-  Java class that makes TLS engines.
+  Java class that creates TLS engines.
 ssl.key.password PASSWORD null any MEDIUM per-broker accepted
   Password of the private key.
 ssl.keymanager.algorithm STRING SunX509 any MEDIUM per-broker accepted

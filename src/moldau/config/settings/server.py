@@ -8,7 +8,7 @@ alter.log.dirs.replication.quota.window.num INT 11 1.. LOW read-only accepted
 alter.log.dirs.replication.quota.window.size.seconds INT 1 1.. LOW read-only accepted
   Length of one sample of the rate at which replicas move between directories.
 auto.leader.rebalance.enable BOOLEAN true any HIGH read-only accepted
-  Whether leadership returns to the preferred replicas by itself.
+  Whether leadership returns to the preferred replicas automatically.
 background.threads INT 10 1.. HIGH cluster-wide accepted
   Threads for background work.
 client.quota.callback.class CLASS null any LOW read-only refused
@@ -16,7 +16,7 @@ client.quota.callback.class CLASS null any LOW read-only refused
 config.providers LIST '' any LOW cluster-wide refused
   Classes that fetch values of settings from elsewhere.
 controlled.shutdown.enable BOOLEAN true any MEDIUM read-only accepted
-  Whether a stopping broker hands its partitions over first.
+  Whether a stopping broker first moves its leaderships to other brokers.
 controller.quota.window.num INT 11 1.. LOW read-only accepted
   Samples kept for the rate of changes to the cluster's metadata.
 controller.quota.window.size.seconds INT 1 1.. LOW read-only accepted
@@ -60,7 +60,7 @@ replica.fetch.response.max.bytes INT 10485760 0.. MEDIUM read-only accepted
 replica.fetch.wait.max.ms INT 500 any HIGH read-only accepted
   How long a follower's fetch waits at the leader.
 replica.high.watermark.checkpoint.interval.ms LONG 5000 any HIGH read-only honoured
-  How often high watermarks are written down.
+  How often high watermarks are written to disk.
 replica.lag.time.max.ms LONG 30000 any HIGH read-only accepted
   A follower that has not caught up for this long leaves the in-sync replicas.
 replica.selector.class STRING null any MEDIUM read-only accepted
@@ -74,5 +74,5 @@ replication.quota.window.num INT 11 1.. LOW read-only accepted
 replication.quota.window.size.seconds INT 1 1.. LOW read-only accepted
   Length of one sample of the rate of replication.
 telemetry.max.bytes INT 1048576 1.. LOW read-only honoured
-  Largest report of metrics that a client may push.
+  Maximum size of the metrics that a client may push.
 """

@@ -4,7 +4,7 @@ from typing import Final
 
 TIERED: Final = """
 follower.fetch.last.tiered.offset.enable BOOLEAN false any MEDIUM cluster-wide accepted
-  Whether an empty follower begins at the last tiered offset.
+  Whether an empty follower starts at the last tiered offset.
 log.local.retention.bytes LONG -2 -2.. MEDIUM cluster-wide accepted
   Bytes of a tiered partition kept on this disk; -2 means as retention.bytes.
 log.local.retention.ms LONG -2 -2.. MEDIUM cluster-wide accepted
@@ -18,7 +18,7 @@ remote.log.index.file.cache.total.size.bytes LONG 1073741824 1.. LOW cluster-wid
 remote.log.manager.copier.thread.pool.size INT 10 1.. MEDIUM cluster-wide accepted
   Threads that copy segments to tiered storage.
 remote.log.manager.copy.max.bytes.per.second LONG 9223372036854775807 1.. MEDIUM cluster-wide accepted
-  Most bytes per second copied to tiered storage.
+  Maximum bytes per second copied to tiered storage.
 remote.log.manager.copy.quota.window.num INT 11 1.. MEDIUM read-only accepted
   Samples kept for the rate of copying to tiered storage.
 remote.log.manager.copy.quota.window.size.seconds INT 1 1.. MEDIUM read-only accepted
@@ -26,7 +26,7 @@ remote.log.manager.copy.quota.window.size.seconds INT 1 1.. MEDIUM read-only acc
 remote.log.manager.expiration.thread.pool.size INT 10 1.. MEDIUM cluster-wide accepted
   Threads that remove expired segments from tiered storage.
 remote.log.manager.fetch.max.bytes.per.second LONG 9223372036854775807 1.. MEDIUM cluster-wide accepted
-  Most bytes per second fetched from tiered storage.
+  Maximum bytes per second fetched from tiered storage.
 remote.log.manager.fetch.quota.window.num INT 11 1.. MEDIUM read-only accepted
   Samples kept for the rate of fetching from tiered storage.
 remote.log.manager.fetch.quota.window.size.seconds INT 1 1.. MEDIUM read-only accepted
@@ -34,7 +34,7 @@ remote.log.manager.fetch.quota.window.size.seconds INT 1 1.. MEDIUM read-only ac
 remote.log.manager.follower.thread.pool.size INT 2 1.. MEDIUM cluster-wide accepted
   Threads that read tiered metadata for followers.
 remote.log.manager.task.interval.ms LONG 30000 1.. LOW read-only accepted
-  How often work for tiered storage is looked for.
+  How often the broker checks for tiered storage tasks.
 remote.log.manager.thread.pool.size INT 2 1.. MEDIUM read-only accepted
   Threads that schedule the work for tiered storage.
 remote.log.metadata.custom.metadata.max.bytes INT 128 0.. LOW read-only accepted

@@ -4,15 +4,15 @@ from typing import Final
 
 TRANSACTIONS: Final = """
 add.partitions.to.txn.retry.backoff.max.ms INT 100 0.. HIGH read-only accepted
-  Longest pause before the broker asks again to add a partition to a transaction.
+  Longest back-off before the broker retries adding a partition to a transaction.
 add.partitions.to.txn.retry.backoff.ms INT 20 1.. HIGH read-only accepted
-  First pause before the broker asks again to add a partition to a transaction.
+  First back-off before the broker retries adding a partition to a transaction.
 producer.id.expiration.ms INT 86400000 1.. LOW cluster-wide honoured
-  How long the state of a producer that writes nothing is kept.
+  How long the state of an inactive producer is kept.
 transaction.abort.timed.out.transaction.cleanup.interval.ms INT 10000 1.. LOW read-only accepted
   How often transactions that took too long are aborted.
 transaction.max.timeout.ms INT 900000 1.. HIGH read-only accepted
-  Longest time a producer may ask for one transaction.
+  Longest transaction timeout that a producer may request.
 transaction.partition.verification.enable BOOLEAN true any LOW cluster-wide accepted
   Whether a transactional write is checked to belong to a running transaction.
 transaction.remove.expired.transaction.cleanup.interval.ms INT 3600000 1.. LOW read-only accepted
@@ -28,7 +28,7 @@ transaction.state.log.replication.factor SHORT 3 1.. HIGH read-only honoured
 transaction.state.log.segment.bytes INT 104857600 1.. HIGH read-only honoured
   Segment size of the transaction topic.
 transaction.two.phase.commit.enable BOOLEAN false any LOW read-only refused
-  Whether an outside coordinator may decide over transactions.
+  Whether transactions may use two-phase commit with an external coordinator.
 transactional.id.expiration.ms INT 604800000 1.. HIGH read-only accepted
   How long an unused transactional id is kept.
 """
