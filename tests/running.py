@@ -1,7 +1,7 @@
 """A real broker inside the test process, and a plain client to talk to it.
 
-The broker runs on a loop and a thread of its own, on real sockets and files, so
-blocking clients can be used as their users use them.
+The broker runs on its own loop and thread, on real sockets and files, so that blocking clients
+can be used normally.
 """
 
 import asyncio
@@ -90,7 +90,7 @@ class RunningBroker:
 
 
 class WireClient:
-    """Sends typed requests one at a time and gives typed responses back."""
+    """Sends typed requests one at a time and returns typed responses."""
 
     def __init__(self, port: int) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port), START_TIMEOUT_S)

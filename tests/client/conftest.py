@@ -1,4 +1,4 @@
-"""One broker for all tests of a module; topics have names of their own."""
+"""One broker for all tests of a module; topics have unique names."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ from tests.running import RunningBroker
 
 @pytest.fixture(scope="module")
 def bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    # Nobody waits for members of a group that might still come.
+    # No initial delay for further group members.
     settings = {"group.initial.rebalance.delay.ms": "0"}
     with RunningBroker(tmp_path_factory.mktemp("broker") / "data", settings) as running:
         yield running.bootstrap

@@ -1,4 +1,4 @@
-"""Brokers that lead one partition each of topic ``t``, and answer fetches as a test wants it.
+"""Fake brokers that lead one partition each of topic ``t``, with scripted fetch responses.
 
 Their logs have a record at every offset, whose value is the offset.
 """
@@ -51,8 +51,8 @@ def answered(data: PartitionData) -> FetchResponse:
 
 
 class FakeLeaders(ThreadedServer):
-    """Use as a context manager. ``answers[i]`` is what broker ``i`` makes of a fetch of partition
-    ``i`` from an offset; None hangs up."""
+    """Use as a context manager. ``answers[i]`` answers fetches of partition ``i`` from an
+    offset; None closes the connection."""
 
     def __init__(self, *answers: Answer) -> None:
         self.answers = list(answers)

@@ -1,4 +1,4 @@
-"""A proxy in front of a broker that loses answers when told to."""
+"""A proxy in front of a broker that drops responses on request."""
 
 import socket
 import struct
@@ -9,15 +9,15 @@ _PRODUCE = 0
 
 
 class FaultyProxy:
-    """Listens on a port of its own; set ``target_port`` before clients connect."""
+    """Listens on its own port; set ``target_port`` before clients connect."""
 
     def __init__(self) -> None:
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listening.getsockname()[1]
         self.target_port = 0
-        # Produce requests, counted from now, whose answer is thrown away with the connection.
+        # Produce requests, counted from now, whose response is dropped with the connection.
         self.lost_answers: set[int] = set()
-        # Produce requests that are thrown away before the broker sees them.
+        # Produce requests that are dropped before the broker gets them.
         self.lost_requests: set[int] = set()
         self.produce_count = 0
         self._threads: list[threading.Thread] = []
@@ -46,7 +46,7 @@ class FaultyProxy:
             self._spawn(self._serve, client)
 
     def _serve(self, client: socket.socket) -> None:
-        """One request at a time: the broker's answers come in order, so this loses nothing."""
+        """One request at a time, which is correct because responses are in order."""
         broker = socket.create_connection(("127.0.0.1", self.target_port))
         with client, broker:
             while (request := _read(client)) is not None:

@@ -1,4 +1,4 @@
-"""The broker's side of SCRAM, written from RFC 5802 without a look at the client's."""
+"""The broker's side of SCRAM, written from RFC 5802 independently of the client."""
 
 import hashlib
 import hmac
@@ -6,7 +6,7 @@ from base64 import b64decode, b64encode
 
 
 class ScramServer:
-    """Knows what a broker stores of a password: two keys, the salt and the iterations."""
+    """Has what a broker stores: two keys, the salt and the iterations."""
 
     def __init__(
         self, hash_name: str, password: str, *, salt: bytes = b"salt", iterations: int = 4096

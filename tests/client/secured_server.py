@@ -1,7 +1,7 @@
-"""A server that knows how to let clients in, and little else: TLS, SASL, and Metadata of itself.
+"""A minimal server with TLS, SASL and Metadata.
 
-What it was asked is kept by connection, so a test can tell a login that was renewed from a second
-connection.
+It records the requests of each connection, so that a test can distinguish a renewed login from a
+second connection.
 """
 
 import socket
@@ -29,7 +29,7 @@ METADATA, HANDSHAKE, API_VERSIONS, AUTHENTICATE = 3, 17, 18, 36
 APIS = [ApiVersion(METADATA, 0, 5), ApiVersion(HANDSHAKE, 0, 1), ApiVersion(AUTHENTICATE, 0, 1)]
 USER, PASSWORD = "alice", "alice-secret"
 
-# The broker's side of a mechanism: given what the client says, it says what to answer, or None.
+# The broker's side of a mechanism: from a message of the client to the answer, or None.
 Exchange = Generator[bytes | None, bytes, None]
 
 
@@ -69,7 +69,7 @@ class SecuredServer(ThreadedServer):
         self._mechanisms = mechanisms
         self._lifetime_ms = lifetime_ms
         super().__init__()
-        # The API keys of each connection, in their order.
+        # The API keys of each connection, in order.
         self.asked: list[list[int]] = []
 
     @property
@@ -79,7 +79,7 @@ class SecuredServer(ThreadedServer):
     def serve(self, number: int, connection: socket.socket) -> None:
         keys: list[int] = []
         self.asked.append(keys)
-        # A client that hangs up, or a handshake that fails, is the client's story.
+        # The client closed the connection or the handshake failed: the test checks the client.
         with suppress(OSError), connection:
             if self._context is not None:
                 connection = self._context.wrap_socket(connection, server_side=True)

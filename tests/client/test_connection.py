@@ -1,4 +1,4 @@
-"""The wire client, against a broker and against things that are none."""
+"""Connections to a broker, and to servers that are not brokers."""
 
 import socket
 import struct
@@ -24,7 +24,7 @@ UNSUPPORTED = int(ErrorCode.UNSUPPORTED_VERSION)
 
 @contextmanager
 def server(answer: Callable[[bytes], bytes | None]) -> Iterator[int]:
-    """A server that answers every frame with what ``answer`` makes of it; None hangs up."""
+    """A server that answers every frame with ``answer``; None closes the connection."""
     listening = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:
@@ -169,7 +169,7 @@ def test_time_that_runs_out_later_says_nothing_of_security() -> None:
 
 
 def test_a_first_request_that_cannot_be_sent_is_a_hint_too() -> None:
-    """A listener that wants a login and hangs up before anything was asked."""
+    """A listener that requires a login and closes the connection before any request."""
     has_connected = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as listening:
 

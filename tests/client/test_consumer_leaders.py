@@ -1,4 +1,4 @@
-"""A consumer of several leaders: what goes wrong with one leaves the others as they were."""
+"""A consumer of several leaders: an error of one does not affect the others."""
 
 import pytest
 

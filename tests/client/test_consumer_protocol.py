@@ -1,4 +1,4 @@
-"""What members of a group tell each other, and how partitions are shared out."""
+"""The embedded consumer protocol, and the range assignor."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Groups as an operator sees them."""
+"""Administration of groups."""
 
 from collections.abc import Callable, Iterator
 

@@ -1,4 +1,4 @@
-"""Members of a group share the partitions, and go on where others left off."""
+"""Members of a group share the partitions, and continue at committed offsets."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ PATIENCE_S = 30.0
 
 @pytest.fixture(scope="module")
 def bootstrap(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A broker that does not wait for more members, and takes short sessions."""
+    """A broker without initial rebalance delay, which allows short sessions."""
     settings = {"group.initial.rebalance.delay.ms": "0", "group.min.session.timeout.ms": "100"}
     with RunningBroker(tmp_path_factory.mktemp("broker") / "data", settings) as running:
         yield running.bootstrap
@@ -56,7 +56,7 @@ def read(consumer: GroupConsumer, count: int) -> list[int]:
 
 
 class Background:
-    """A member that polls on a thread of its own until it is told to stop."""
+    """A member that polls on its own thread until it is stopped."""
 
     def __init__(self, consumer: GroupConsumer) -> None:
         self.consumer = consumer

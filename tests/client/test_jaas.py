@@ -1,4 +1,4 @@
-"""``sasl.jaas.config`` is read as Kafka reads it, and its mistakes are told without its secrets."""
+"""``sasl.jaas.config`` is parsed as in Kafka; error messages contain no secrets."""
 
 import pytest
 from hypothesis import given

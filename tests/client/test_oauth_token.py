@@ -1,4 +1,4 @@
-"""Tokens of OAUTHBEARER: made as Kafka's client makes them, or taken from a file as it is now."""
+"""OAUTHBEARER tokens: built as Kafka's client does, or read from a file."""
 
 import json
 from base64 import urlsafe_b64decode

@@ -1,4 +1,4 @@
-"""Records go in once, in order, or say why not."""
+"""Records are delivered once and in order, or fail with a reason."""
 
 import itertools
 import os
@@ -169,7 +169,7 @@ def test_a_broker_that_no_longer_lets_us_in_fails_records_at_once(
     with Producer(bootstrap) as producer:
         producer.send(topic, b"before")
         producer.flush()
-        # The broker has no logins, so this one cannot succeed, however often it is tried.
+        # The broker does not support logins, so retrying cannot help.
         producer.cluster.security = Security(login=Login("PLAIN", (("username", "alice"),)))
         producer.cluster.close()
         refused = producer.send(topic, b"after")
@@ -210,7 +210,7 @@ def test_wrong_settings_are_refused(settings: dict[str, object], problem: str) -
 
 @pytest.fixture
 def proxy(tmp_path: Path) -> Iterator[FaultyProxy]:
-    """A broker that tells its clients to come through the proxy."""
+    """A broker whose advertised address is the proxy."""
     with FaultyProxy() as made:
         settings = {"advertised.listeners": f"PLAINTEXT://127.0.0.1:{made.port}"}
         with RunningBroker(tmp_path / "data", settings) as running:
@@ -250,7 +250,7 @@ def test_a_producer_that_the_broker_forgot_starts_anew(
         producer.send(topic, b"0")
         producer.flush()
         partition = TopicPartition(topic, 0)
-        # As if sequences had been lost: the next one leaves a hole.
+        # As if sequences had been lost: the next one leaves a gap.
         assert producer._identity is not None
         producer._identity.sequences[partition] = 7
         delivery = producer.send(topic, b"1")

@@ -45,7 +45,7 @@ def test_every_record_of_a_range_comes_once(
     with Cluster(bootstrap) as cluster:
         reader = RangeReader(cluster, FetchSettings(max_bytes=max_bytes))
         found = offsets(reader, partition, 13, 37)
-    # Batches are whole: what comes may begin before and end after the range.
+    # Batches are complete: they may begin before and end after the range.
     assert found == list(range(found[0], found[-1] + 1))
     assert found[0] <= 13
     assert found[-1] >= 36

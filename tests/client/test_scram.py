@@ -1,4 +1,4 @@
-"""SCRAM by the examples of its RFC, against a server written apart, and against liars."""
+"""SCRAM: the examples of its RFC, an independent server, and dishonest servers."""
 
 import pytest
 from hypothesis import given, settings

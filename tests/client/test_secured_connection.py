@@ -1,4 +1,4 @@
-"""Connections that are encrypted and log in: who is let in, and what the others are told."""
+"""Connections with TLS and SASL: successful logins, and the errors of failed ones."""
 
 from base64 import b64encode
 
@@ -29,7 +29,7 @@ MECHANISMS = {"PLAIN": plain, "SCRAM-SHA-256": scram_sha_256}
 
 
 def impostor() -> Exchange:
-    """Lets everybody in, and cannot show that it knows anybody."""
+    """Accepts every login, but cannot prove that it knows the password."""
     first = yield b""
     yield ScramServer("sha256", "not the password").first(first)
     yield b"v=" + b64encode(bytes(32))

@@ -22,7 +22,7 @@ NewPartition = Callable[..., TopicPartition]
 
 @pytest.fixture
 def new_partition(bootstrap: str, new_topic: Callable[[], str]) -> NewPartition:
-    """Creates a topic of one partition, with some settings of its own or none."""
+    """Creates a topic with one partition and optional settings."""
 
     def create(configs: dict[str, str] | None = None) -> TopicPartition:
         topic = new_topic()
@@ -80,7 +80,7 @@ def test_the_first_batch_of_a_partition_is_there_before_the_second_leaves(
         for value in (b"first", b"second", b"third"):
             sender.add(encoded(target, [value], outcomes))
         sender.send_ready()
-        # The others are under way together, and nobody has waited for them.
+        # The others are in flight together, without waiting for each other.
         assert outcomes == [None]
         sender.flush()
     assert outcomes == [None, None, None]

@@ -1,4 +1,4 @@
-"""TLS on real sockets: whom the client trusts, what it shows, and what it says when that fails."""
+"""TLS on real sockets: trust, client certificates, and error messages."""
 
 import select
 import shutil
@@ -41,7 +41,7 @@ def server(broker_store: Path) -> SecuredServer:
 
 @pytest.fixture
 def strict_server(broker_store: Path, authority: Authority) -> SecuredServer:
-    """One that wants to see a certificate."""
+    """A server that requires a client certificate."""
     context = server_context(broker_store, client_authority=authority.certificate)
     return SecuredServer(context=context)
 
@@ -63,7 +63,7 @@ def connect(server: SecuredServer, security: Security, host: str = "127.0.0.1") 
 
 
 def ask(server: SecuredServer, security: Security, host: str = "127.0.0.1") -> int:
-    """The port that an encrypted answer tells."""
+    """The port in an encrypted response."""
     with connect(server, security, host) as connection:
         response = connection.request(MetadataRequest(topics=[]), MetadataResponse)
         assert not connection.is_stale
@@ -132,7 +132,7 @@ def test_an_encrypted_key_is_opened_by_its_password(
 def test_a_broker_that_wants_a_certificate_gets_its_wish_told(
     strict_server: SecuredServer, trusting: Callable[..., Security], version: str
 ) -> None:
-    # With 1.3 the broker may have hung up before its reason was read.
+    # With TLS 1.3 the broker may have closed the connection before its alert is read.
     with (
         strict_server,
         pytest.raises((SecurityError, ConnectionFailed), match=r"certificate of this client"),
@@ -198,7 +198,7 @@ def test_nothing_in_common_is_said_with_what_could_be_changed(
 
 
 def test_who_speaks_plainly_to_tls_is_told_so(server: SecuredServer) -> None:
-    # The alert is what most servers answer; some only hang up.
+    # Most servers send an alert; some only close the connection.
     with (
         server,
         pytest.raises((SecurityError, ConnectionFailed), match=r"set security.protocol"),
@@ -288,7 +288,7 @@ def test_words_of_tls_to_itself_are_not_taken_for_an_end(
     with server:
         plain = socket.create_connection(("127.0.0.1", server.port), 10)
         with secured(plain, "127.0.0.1", "the server", tls) as connection:
-            # Tickets for a later session follow the handshake, whoever waits for them.
+            # Session tickets follow the handshake.
             assert select.select([connection], [], [], 10)[0]
             assert is_silent(connection)
 

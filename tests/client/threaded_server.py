@@ -1,4 +1,4 @@
-"""What the made-up servers of these tests share: sockets and threads, and their end."""
+"""The base of the fake servers: sockets, threads, and clean-up."""
 
 import socket
 import threading
@@ -8,7 +8,7 @@ from typing import Self
 
 
 class ThreadedServer:
-    """A context manager that listens on so many ports, with a thread for each connection."""
+    """A context manager that listens on several ports, with a thread for each connection."""
 
     def __init__(self, port_count: int = 1) -> None:
         self._listening = [socket.create_server(("127.0.0.1", 0)) for _ in range(port_count)]
@@ -17,7 +17,7 @@ class ThreadedServer:
         self.ports: list[int] = [each.getsockname()[1] for each in self._listening]
 
     def serve(self, number: int, connection: socket.socket) -> None:
-        """Talk on a connection that came to port ``number``, until it ends."""
+        """Serve a connection to port ``number`` until it ends."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:
@@ -26,7 +26,7 @@ class ThreadedServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # Closing alone does not wake who waits in accept or read.
+        # Closing alone does not wake threads blocked in accept or read.
         for each in [*self._listening, *self._open]:
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)

@@ -1,7 +1,7 @@
-"""A shard with its log, and clients who talk to it: what is said becomes a transcript.
+"""A shard with its log, and clients that send requests to it; the exchange becomes a transcript.
 
-Every record goes through its bytes, so that ``reload`` starts from what a disk would hold.
-Member ids are random; the transcript calls the first one of client ``a`` ``a#1``.
+Every record is encoded, so that ``reload`` starts from the bytes that would be on disk.
+Member ids are random; in the transcript the first one of client ``a`` is ``a#1``.
 """
 
 import random
@@ -61,7 +61,7 @@ def subscription(*topics: str, version: int = 3) -> bytes:
 
 
 class Client:
-    """One client: its name, the id it was given and the generation it is in."""
+    """One client: its name, its member id and its generation."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class Conversation:
         return shard
 
     def reload(self) -> None:
-        """The broker restarts; whoever waited hears nothing."""
+        """Restart the broker; pending requests get no reply."""
         self._waiting.clear()
         self.lines.append("-- reload --")
         self.shard = self._new_shard()
@@ -128,7 +128,7 @@ class Conversation:
             self._hear(reply)
 
     def advance(self, duration_ms: int) -> None:
-        """Let time pass, with every clock ringing at its time."""
+        """Let time pass, firing every timer at its time."""
         self._note(f"-- {duration_ms / 1000:g} s --")
         end_ms = self.now_ms + duration_ms
         while True:
@@ -162,7 +162,7 @@ class Conversation:
         return token
 
     def enter(self, client: Client) -> int:
-        """Join, and join again with the id that the first attempt was told to use."""
+        """Join, and join again with the id that the first attempt returned."""
         token = self.join(client)
         reply = self.replies.get(token)
         is_refused = isinstance(reply, JoinGroupResponse)
@@ -225,7 +225,7 @@ class Conversation:
         version: int = 9,
         group: str = GROUP,
     ) -> list[ErrorCode]:
-        """Without a client: somebody who is not in any group."""
+        """Without a client, the commit comes from outside the group."""
         request = OffsetCommitRequest(
             group_id=group,
             generation_id_or_member_epoch=-1 if client is None else client.generation_id,
@@ -280,13 +280,13 @@ class Conversation:
     # -- the transcript --------------------------------------------------------------------
 
     def transcript(self) -> str:
-        """What was said since the last call."""
+        """The exchange since the last call."""
         text = "\n".join(self.lines)
         self.lines = []
         return text
 
     def expect(self, expected: str) -> None:
-        """The transcript since the last one reads like this."""
+        """Check the transcript since the last call."""
         assert self.transcript() == textwrap.dedent(expected).strip("\n").rstrip()
 
     def _hear(self, reply: Reply) -> None:

@@ -1,10 +1,10 @@
 """Clients of both protocols that share one group, each at its own pace.
 
-A ``ClassicClient`` is a consumer as people run them: it joins when it is told to, assigns when it
-leads, syncs, and gives partitions up as its style says. *Eager* ones let go of everything before
-they join; *cooperative* ones keep what they have, say so, and come again when they had to give
-something up. ``ModernClient`` is the same for KIP-848. Both read one topic, and both let go of
-everything when they notice that they have not been heard of for a session.
+A ``ClassicClient`` behaves like a real consumer: it joins when required, assigns if it is the
+leader, syncs, and revokes partitions in its own style. *Eager* clients revoke everything before
+they join; *cooperative* ones keep and report their partitions, and join again after they had to
+revoke some. ``ModernClient`` is the same for KIP-848. Both read one topic, and both give up
+everything when they notice that their session has expired.
 """
 
 from collections.abc import Sequence
@@ -42,12 +42,12 @@ SESSION_MS = 10_000
 REBALANCE_MS = 15_000
 
 
-class Fenced(Exception):  # noqa: N818  # says what happened
-    """The client is not what it thinks it is: it has let go of everything."""
+class Fenced(Exception):  # noqa: N818  # names the event
+    """The client is no longer a member and has given up all partitions."""
 
 
 class ClassicClient:
-    """One request at a time; ``act`` does the next thing there is to do."""
+    """One request at a time; ``act`` takes the next step."""
 
     def __init__(
         self, cluster: Cluster, name: str, *, is_eager: bool, instance_id: str | None
@@ -60,7 +60,7 @@ class ClassicClient:
         self.epoch = -1
         self.owned: set[int] = set()
         self._plan: dict[str, bytes] = {}
-        # Of a leader: how many partitions there were when it assigned them.
+        # For a leader: the number of partitions at its last assignment.
         self._planned_for: int | None = None
         self._waits_for: int | None = None
         self._must_sync = False
@@ -68,7 +68,7 @@ class ClassicClient:
         self._last_contact_ms = cluster.now_ms
 
     def act(self) -> None:
-        """Raises Fenced; the client may go on with ``act``, as somebody new."""
+        """Raises Fenced; after that ``act`` continues as a new member."""
         now_ms = self.cluster.now_ms
         is_heard = self._waits_for is not None and self._waits_for not in self.cluster.answers
         if not is_heard and now_ms - self._last_contact_ms >= SESSION_MS:
@@ -91,7 +91,7 @@ class ClassicClient:
             self._beat()
 
     def lose_connection(self) -> None:
-        """Whatever it waited for will not be answered any more; it asks again."""
+        """A pending request gets no reply; the client sends it again."""
         if self._waits_for is not None:
             self._waits_for = None
             self._must_join = self._must_join or not self._must_sync
@@ -146,7 +146,7 @@ class ClassicClient:
             self._plan = self._assign(response.members) if is_leader else {}
 
     def _assign(self, members: Sequence[JoinGroupResponseMember]) -> dict[str, bytes]:
-        """Round robin; what somebody else still has is left out until it has let go."""
+        """Round robin; partitions that another member still owns are skipped."""
         owners: dict[int, str] = {}
         for member in members:
             data = member.metadata
@@ -188,7 +188,7 @@ class ClassicClient:
         if response.assignment:
             share, _ = ConsumerProtocolAssignment.decode(response.assignment, 2, 1)
             given = {p for item in share.assigned_partitions for p in item.partitions}
-        # Who gave something up comes again, so that another one can have it.
+        # After revoking partitions it joins again, so that others can get them.
         self._must_join = bool(self.owned - given)
         self.owned = given
 
@@ -196,7 +196,7 @@ class ClassicClient:
 
     @property
     def is_leader(self) -> bool:
-        """Whether it was told so: then it looks out for new partitions."""
+        """Whether it is the leader, which watches for new partitions."""
         return self._planned_for is not None
 
     @property
@@ -205,7 +205,7 @@ class ClassicClient:
 
     def _beat(self) -> None:
         if self._planned_for not in (None, self._partition_count):
-            # The leader sees in the metadata that there is something new to share.
+            # The leader sees new partitions in the metadata.
             self._join()
             return
         request = HeartbeatRequest(GROUP, self.epoch, self.member_id, self.instance_id)
@@ -238,7 +238,7 @@ class ClassicClient:
 
 
 class ModernClient:
-    """A consumer of KIP-848 with the same face."""
+    """A consumer of KIP-848 with the same interface."""
 
     def __init__(self, cluster: Cluster, name: str, instance_id: str | None) -> None:
         self.name = name
@@ -258,7 +258,7 @@ class ModernClient:
         return self._consumer.owned.get(topic_id(TOPIC), set())
 
     def act(self) -> None:
-        """Raises Fenced; the client may go on with ``act``, as somebody new."""
+        """Raises Fenced; after that ``act`` continues as a new member."""
         now_ms = self._cluster.now_ms
         if now_ms - self._last_contact_ms >= SESSION_MS:
             self._is_member = False
@@ -283,7 +283,7 @@ class ModernClient:
         assert code in lost, code
 
     def lose_connection(self) -> None:
-        """It waits for nothing."""
+        """It has no pending requests."""
 
     def leave(self) -> None:
         if self._is_member:
@@ -306,7 +306,7 @@ def commit(
     partition: int,
     offset: int,
 ) -> ErrorCode:
-    """One partition's offset; the epoch is a generation to classic groups."""
+    """Commit the offset of one partition; for classic groups the epoch is the generation."""
     request = OffsetCommitRequest(
         group_id=GROUP,
         generation_id_or_member_epoch=epoch,

@@ -1,7 +1,7 @@
-"""Golden transcripts of classic groups: who says what, who hears what, what is written down.
+"""Golden transcripts of classic groups: requests, replies and records.
 
-A line that begins with a name is said by a client; below it, what goes to the log and what
-clients hear because of it. ``a#1`` is the first member id that client ``a`` was given.
+A line that begins with a name is a request of a client; the lines below it are the records and the
+replies that it causes. ``a#1`` is the first member id of client ``a``.
 """
 
 from tests.group_coordinator.conversation import Client, Conversation, subscription

@@ -1,10 +1,10 @@
 """A classic group under random joins, leaves, silences, commits and restarts.
 
-Clients behave as clients do (join when told to, sync when joined), in any order and at
-any speed, or they vanish. Whatever happens:
+Clients behave correctly (join when required, sync when joined), in any order and at any speed,
+or they disappear. Whatever happens:
 
 * no two members own a partition in the same generation, and a stable group owns them all;
-* left in peace, the group becomes stable and everybody in it has a share;
+* without further changes, the group becomes stable and every member has partitions;
 * a committed offset is the last one that was acknowledged, before and after a restart.
 """
 
@@ -33,7 +33,7 @@ class GroupMachine(RuleBasedStateMachine):
         self.clients: list[Client] = []
         # The token of each client's last join or sync.
         self.waits: dict[str, int] = {}
-        # Generation -> partition -> instance or member that was given it.
+        # Generation -> partition -> instance or member that owns it.
         self.owners: dict[int, dict[int, str]] = {}
         self.committed = -1
         self.names = 0
@@ -67,7 +67,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     @rule(pick=_PICK)
     def the_group_is_left_in_peace(self, pick: Random) -> None:
-        """Longer than everybody's rebalance and session time-outs."""
+        """For longer than all rebalance and session timeouts."""
         for _ in range(40):
             self._round(pick, 4000)
         group = self._group()
@@ -83,7 +83,7 @@ class GroupMachine(RuleBasedStateMachine):
         self.talk.advance(duration_ms)
 
     def _act(self, client: Client) -> None:
-        """The next thing a client would do: wait, join again, sync, or beat."""
+        """The next step of a client: wait, join again, sync, or send a heartbeat."""
         reply = self.talk.replies.get(self.waits.get(client.name, 0))
         if client.name in self.waits and reply is None:
             return
@@ -158,7 +158,7 @@ class GroupMachine(RuleBasedStateMachine):
 
     @rule()
     def the_broker_restarts(self) -> None:
-        """Whoever waited has lost the connection, and asks again."""
+        """Clients with pending requests lose the connection and retry."""
         for client in self.clients:
             if self.talk.is_waiting(self.waits.get(client.name, 0)):
                 self.waits.pop(client.name, None)

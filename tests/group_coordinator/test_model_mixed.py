@@ -1,12 +1,12 @@
-"""Random lives of a group that changes its protocol: members of both kinds come, go, and sleep.
+"""Random histories of a group that changes its protocol, with members of both kinds.
 
-Clients are honest but slow, and the broker may change hands at any moment, with or without the
-cleaner having been there. Whatever happens:
+Clients are correct but slow, and the coordinator may move at any time, with or without compaction
+of its log. Whatever happens:
 
-* no two members of the epoch that the coordinator is at own a partition;
-* nobody commits for a partition that another one has been given since;
-* left in peace, the group becomes stable and everything is owned once;
-* a committed offset is the last one that was acknowledged, unless somebody reset it.
+* no two members of the current epoch own the same partition;
+* no member commits for a partition that has since been assigned to another;
+* without further changes, the group becomes stable and every partition has one owner;
+* a committed offset is the last one that was acknowledged, unless it was reset.
 """
 
 import random
@@ -42,7 +42,7 @@ SETTINGS = {
 
 
 class MixedGroup:
-    """The world: a coordinator, its clients, and what is known of them from outside."""
+    """A coordinator, its clients, and what is known of them from outside."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
@@ -50,7 +50,7 @@ class MixedGroup:
         self.cluster.create_topic(TOPIC, 4)
         self.is_eager = self.rng.random() < 0.5
         self.clients: list[MixedClient] = []
-        # Who has forgotten to stop: it still commits now and then.
+        # Clients that did not notice their removal: they still commit occasionally.
         self.ghosts: list[MixedClient] = []
         self.takers: dict[int, MixedClient] = {}
         self.committed: dict[int, int] = {}
@@ -60,7 +60,7 @@ class MixedGroup:
     # --- what may happen
 
     def step(self) -> None:
-        """Mostly somebody acts; now and then the world changes."""
+        """Usually a client acts; sometimes the environment changes."""
         chance = self.rng.random()
         if chance < 0.70:
             self.somebody_acts()
@@ -165,7 +165,7 @@ class MixedGroup:
             self.committed.clear()
 
     def left_in_peace(self) -> None:
-        """Longer than everybody's session, with everybody doing what there is to do."""
+        """For longer than all sessions, with all clients acting."""
         for _ in range(120):
             for client in self.rng.sample(self.clients, len(self.clients)):
                 if client in self.clients:
@@ -186,10 +186,10 @@ class MixedGroup:
 
     @property
     def is_watched(self) -> bool:
-        """Whether somebody will notice new partitions.
+        """Whether new partitions will be noticed.
 
-        In a classic group that is the leader's task. A group that has turned classic without a
-        rebalance has told nobody that it leads: as in Kafka, new partitions wait for the next one.
+        In a classic group that is the leader's task. In a group that became classic without a
+        rebalance, no member knows that it leads: as in Kafka, new partitions wait for the next one.
         """
         classic = self.cluster.shard._classic.groups.get(GROUP)
         if classic is None or classic.state is not ClassicState.STABLE:
@@ -212,12 +212,12 @@ class MixedGroup:
             yield from classic.members
 
     def is_current(self, client: MixedClient) -> bool:
-        """Whether the coordinator takes it for what it takes itself for."""
+        """Whether coordinator and client agree about the client's membership."""
         shard = self.cluster.shard
         consumer = shard._consumer.groups.get(GROUP)
         if consumer is not None:
             member = consumer.members.get(client.member_id)
-            # One of the new protocol may be behind: an epoch moves when the answer is on its way.
+            # A member of the new protocol may be behind until the reply arrives.
             is_modern = isinstance(client, ModernClient)
             return member is not None and (is_modern or client.epoch == member.member_epoch)
         classic = shard._classic.groups.get(GROUP)
@@ -279,6 +279,6 @@ def test_a_group_of_both_protocols_keeps_its_promises(seed: int) -> None:
 
 
 def test_the_lives_are_eventful() -> None:
-    """Else they would prove nothing: groups of both types become stable in them."""
+    """Groups of both types become stable; otherwise the histories would prove nothing."""
     seen = [live(seed, 200).types_seen for seed in range(10)]
     assert sum(types == {"classic", "consumer"} for types in seen) >= 5

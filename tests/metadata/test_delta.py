@@ -1,4 +1,4 @@
-"""What a listener is told about a change."""
+"""The changes that a delta reports."""
 
 import pytest
 

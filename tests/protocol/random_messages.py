@@ -1,7 +1,7 @@
-"""Random contents for every message and version, drawn along the schema.
+"""Random contents for every message and version, generated from the schema.
 
-The schema says which fields a version has; a field that it lacks keeps its default, so
-that a round trip gives back what went in.
+The schema defines the fields of a version; other fields keep their defaults, so that a round
+trip returns an equal message.
 """
 
 import importlib
@@ -79,7 +79,7 @@ class _Builder:
         for field in struct.fields:
             if self.version not in field.versions:
                 continue
-            # A tag that is not sent and one that is are both worth seeing.
+            # Test tags that are sent and tags that are not.
             if field.tag is not None and self.rng.random() < 0.3:
                 continue
             values[field.name] = self.value(field)
@@ -96,7 +96,7 @@ class _Builder:
             return [self.single(field) for _ in range(count)]
         value = self.single(field)
         if is_optional(field) and value == type(value)():
-            # A struct of defaults is not sent, and comes back as None.
+            # A struct of defaults is not sent, and is decoded as None.
             return None
         return value
 

@@ -1,8 +1,8 @@
-"""No array costs more memory than a small multiple of the bytes that were sent for it.
+"""Decoding an array takes no more memory than a small multiple of its bytes.
 
-An array says how many elements it has before the first of them comes. The decoder believes
-it only if the bytes that are left could hold as many, so an element that took no bytes at
-all would be free to claim without end: there is none, in no message and no version.
+The number of elements comes before the elements. The decoder accepts it only if the remaining
+bytes could hold as many. That requires that every element takes at least one byte, in every
+message and version.
 """
 
 import importlib
@@ -23,10 +23,10 @@ from moldau.protocol.reading import MalformedMessage
 from tests.protocol.random_messages import all_messages, every_version, message_class, versions_of
 
 ELEMENTS = 500
-# The costliest is a struct of two bytes (an empty string, no tags): an object with a slot for
-# every field that any version has, and its place in the list.
+# The most expensive element is a struct of two bytes (an empty string, no tags): an object with a
+# slot for every field of any version, and its place in the list.
 MEMORY_PER_BYTE = 70
-# What decoding costs whatever the message: the objects around the array.
+# The fixed cost of decoding: the objects around the array.
 FIXED_BYTES = 10_000
 
 _ZEROS: dict[str, Any] = {
@@ -55,7 +55,7 @@ def arrays_of(struct: Struct, version: int, path: tuple[Field, ...] = ()) -> Ite
         here = (*path, field)
         if field.is_array:
             yield ArrayField(here, struct)
-        # A struct may hold itself: one level of it is enough.
+        # A struct may contain itself: one level is enough.
         if field.struct is not None and field not in path:
             yield from arrays_of(field.struct, version, here)
 
@@ -93,7 +93,7 @@ class Smallest:
         self._version = version
 
     def struct(self, struct: Struct, path: tuple[Field, ...] = (), elements: int = 0) -> Any:
-        """``struct`` with so many elements in the array that ``path`` leads to."""
+        """``struct`` with this many elements in the array at ``path``."""
         values = {
             field.name: self._value(field)
             for field in struct.fields
@@ -140,7 +140,7 @@ def test_memory_is_a_small_multiple_of_what_was_sent(name: str) -> None:
 
 @pytest.mark.parametrize("name", all_messages())
 def test_a_count_is_not_believed_if_the_bytes_could_not_hold_it(name: str) -> None:
-    """Cut behind a tenth of its elements: what is left is too short for the count."""
+    """Truncated after a tenth of its elements: too short for the count."""
     module_name, message = all_messages()[name]
     module = importlib.import_module(module_name)
     decode = message_class(name).decode

@@ -1,4 +1,4 @@
-"""The schema is read as it is documented, and what it gives is what is checked in."""
+"""The schema is parsed as documented, and the generated files are up to date."""
 
 from importlib import resources
 

@@ -1,4 +1,4 @@
-"""Every message, in every version, comes back from the wire as it went."""
+"""Encoding and decoding returns an equal message, for every message and version."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Elections and commitment, as transcripts of what a node is told and what it does."""
+"""Elections and commitment, as transcripts of inputs and effects."""
 
 import random
 

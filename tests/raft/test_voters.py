@@ -1,4 +1,4 @@
-"""Who votes: from settings, from the command line, from the log."""
+"""Voters from settings, from the command line and from the log."""
 
 import pytest
 

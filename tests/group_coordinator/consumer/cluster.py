@@ -1,4 +1,4 @@
-"""A shard with a log under it, topics to read, and consumers that talk to it by heartbeats."""
+"""A shard with a log, topics, and consumers that send heartbeats to it."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ def topic_name(identity: bytes) -> str:
 
 
 class Cluster:
-    """One partition of ``__consumer_offsets``: every outcome is encoded, kept, and replayed."""
+    """One partition of ``__consumer_offsets``: every outcome is encoded, stored and replayed."""
 
     def __init__(self, settings: Mapping[str, str] | None = None) -> None:
         self.config = BrokerConfig.from_properties(
@@ -48,7 +48,7 @@ class Cluster:
         self.last_records: list[CoordinatorRecord] = []
         self.answers: dict[int, Struct] = {}
         self._token = 0
-        # Every broker draws ids that no other has drawn.
+        # Every broker generates different ids.
         self._rng = random.Random(7)
         self.shard = self._new_shard()
 
@@ -63,7 +63,7 @@ class Cluster:
         return shard
 
     def reload(self, compact: bool = False) -> None:
-        """Another broker takes the partition over, perhaps after the cleaner was there."""
+        """Another broker takes over the partition, possibly after compaction."""
         if compact:
             last = {key: position for position, (key, _) in enumerate(self.log)}
             self.log = [self.log[position] for position in sorted(last.values())]
@@ -90,7 +90,7 @@ class Cluster:
         self, request: ConsumerGroupHeartbeatRequest, version: int = 1
     ) -> ConsumerGroupHeartbeatResponse:
         token = self.token()
-        # What goes over the wire must be writable.
+        # Check that the reply can be encoded.
         request.encode(version)
         self.take(
             self.shard.handle_consumer_group_heartbeat(
@@ -106,7 +106,7 @@ class Cluster:
         return GroupRequestContext(version, "client", "/127.0.0.1")
 
     def pass_time(self, by_ms: int) -> None:
-        """Let timers fire when they are due, one moment after the other."""
+        """Let time pass, firing every timer at its time."""
         end_ms = self.now_ms + by_ms
         while True:
             deadline_ms = self.shard.next_deadline_ms()
@@ -168,7 +168,7 @@ def _partition(identity: bytes, number: int, replicas: Sequence[int]) -> Partiti
 
 
 class Consumer:
-    """A client of the new protocol. It gives partitions up when it is told to reconcile."""
+    """A client of the new protocol. It revokes partitions when it reconciles."""
 
     def __init__(
         self,
@@ -191,7 +191,7 @@ class Consumer:
         self.owned: Owned = {}
         self.told: Owned = {}
         self.error = 0
-        # After a lost answer a client tells everything about itself, to hear everything.
+        # After a lost reply, a client sends a full heartbeat, to get a full reply.
         self.must_tell_all = False
 
     def join(self) -> "Consumer":
@@ -223,7 +223,7 @@ class Consumer:
         )
 
     def beat(self) -> None:
-        """Take up and give up what it was told, and say so."""
+        """Apply the last assignment and report it."""
         self.owned = {identity: set(numbers) for identity, numbers in self.told.items() if numbers}
         self.beat_as_is()
 
@@ -239,7 +239,7 @@ class Consumer:
         return request
 
     def beat_in_silence(self) -> None:
-        """What a member sends that has nothing new to say."""
+        """Send a heartbeat without changes."""
         request = self._heartbeat()
         request.topic_partitions = None
         self._send(request)
@@ -284,7 +284,7 @@ class Consumer:
 
     @property
     def has(self) -> str:
-        """``foo:0,1 bar:2``: what the coordinator said last."""
+        """The last assignment, as ``foo:0,1 bar:2``."""
         return " ".join(
             f"{topic_name(identity)}:{','.join(map(str, sorted(numbers)))}"
             for identity, numbers in sorted(self.told.items())

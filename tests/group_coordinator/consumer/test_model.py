@@ -1,8 +1,7 @@
-"""Random lives of a consumer group: nobody reads what another one reads, nothing is forgotten.
+"""Random histories of a consumer group: no partition has two readers, and none is left out.
 
-Clients are honest but slow: they may be told something and act on it much later, lose
-answers, fall silent, restart. The broker may change hands at any moment, with or without
-the cleaner having been there.
+Clients are correct but slow: they may react to a reply much later, lose replies, stop sending,
+or restart. The coordinator may move at any time, with or without compaction of its log.
 """
 
 import random
@@ -26,7 +25,7 @@ LOST = (
     ErrorCode.FENCED_INSTANCE_ID,
 )
 
-# What a client has done about the last thing it was told when it sends a heartbeat.
+# What a client has done about the last reply when it sends a heartbeat.
 MANNERS = ["done", "idle", "given up", "answer lost"]
 
 names = st.sampled_from(NAMES)
@@ -47,7 +46,7 @@ class ConsumerGroupModel(RuleBasedStateMachine):
             self.join(name, ("foo", "bar"), None, False)
 
     def heard(self, name: str) -> None:
-        """A client that is fenced lets everything go before it does anything else."""
+        """A fenced client gives up everything before it does anything else."""
         consumer = self.consumers[name]
         if consumer.error in LOST:
             consumer.owned, consumer.told = {}, {}
@@ -135,7 +134,7 @@ class ConsumerGroupModel(RuleBasedStateMachine):
     @rule(by_ms=st.sampled_from([100, 4_000, 11_000]))
     def time_passes(self, by_ms: int) -> None:
         self.cluster.pass_time(by_ms)
-        # A live client notices when it has been silent for a session; drop those that are out.
+        # A client notices when its session has expired; drop those that were removed.
         known = self.cluster.shard._consumer.groups.get(GROUP)
         for name, consumer in list(self.consumers.items()):
             if known is None or consumer.member_id not in known.members:
@@ -157,7 +156,7 @@ class ConsumerGroupModel(RuleBasedStateMachine):
 
     @rule()
     def everybody_heartbeats_until_all_is_well(self) -> None:
-        """Dead members must be out first; then a few rounds are enough."""
+        """Dead members must expire first; then a few rounds are enough."""
         for _ in range(6):
             for name in list(self.consumers):
                 self.consumers[name].beat()
@@ -192,7 +191,7 @@ class ConsumerGroupModel(RuleBasedStateMachine):
 
     @invariant()
     def no_partition_has_two_readers(self) -> None:
-        """Neither among the clients nor in the coordinator's books."""
+        """Neither among the clients nor in the state of the coordinator."""
         read: set[tuple[bytes, int]] = set()
         for consumer in self.consumers.values():
             for identity, numbers in consumer.owned.items():

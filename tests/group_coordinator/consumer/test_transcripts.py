@@ -1,4 +1,4 @@
-"""Whole conversations with a consumer group, line by line."""
+"""Transcripts of exchanges with a consumer group, line by line."""
 
 import textwrap
 from collections.abc import Callable
@@ -7,10 +7,10 @@ from tests.group_coordinator.consumer.cluster import Cluster, Consumer
 
 
 class Transcript:
-    """Runs a script and writes down what each consumer hears.
+    """Runs a script and records the reply of each consumer.
 
-    ``a joins foo bar``, ``a beats`` (having done what it was told), ``a stays`` (not yet),
-    ``a leaves``, ``wait 5000``, ``foo grows by 2``. An answer is ``@epoch what it should own``,
+    ``a joins foo bar``, ``a beats`` (having reconciled), ``a stays`` (not yet), ``a leaves``,
+    ``wait 5000``, ``foo grows by 2``. A reply is ``@epoch target assignment``,
     a group is ``state group-epoch/target-epoch``.
     """
 
