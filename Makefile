@@ -9,7 +9,7 @@ SOURCES := $(shell find src -name '*.py' -o -name '*.pxd' -o -name '*.txt' | gre
 KAFKA_DIR ?= $(CURDIR)/.cache/apache-kafka
 SPARK_CONNECTOR_DIR ?= $(CURDIR)/.cache/spark-connector
 
-.PHONY: run test check compat bench format generate build clean help
+.PHONY: run test check compat bench stalls format generate build clean help
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -63,6 +63,9 @@ $(KAFKA_DIR)/READY:
 $(SPARK_CONNECTOR_DIR)/READY:
 	@if command -v mvn >/dev/null && command -v java >/dev/null; then tools/install-spark-connector $(SPARK_CONNECTOR_DIR); \
 	else echo "Java 17+ or mvn is not on the path: Spark's own connector will be skipped"; fi
+
+stalls: $(VENV)/dev.stamp  ## can one client keep the others waiting? attacks with a probe beside each
+	$(BIN)/python -m benchmarks.stalls $(ARGS)
 
 format: $(VENV)/dev.stamp  ## rewrite the code in the house format
 	$(BIN)/ruff check --fix .

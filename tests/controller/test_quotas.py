@@ -65,6 +65,13 @@ def test_a_quota_is_set_described_and_removed() -> None:
     assert describe(cluster) == []
 
 
+def test_one_request_makes_no_more_changes_than_fit_a_batch() -> None:
+    cluster = Cluster()
+    entries = [entry({"user": f"user-{number}"}, [(RATE, 1.0)]) for number in range(10_002)]
+    codes = alter(cluster, *entries)
+    assert codes == [0] * 10_000 + [ErrorCode.POLICY_VIOLATION] * 2
+
+
 def test_a_filter_matches_by_name_by_default_and_by_kind() -> None:
     cluster = Cluster()
     entities: list[dict[str, str | None]] = [

@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from moldau.network.turns import Steps, Turns
+from moldau.network.turns import Steps, Turns, dropping
 
 
 def turns_of(steps_per_share: int) -> Turns:
@@ -97,3 +97,9 @@ def test_what_a_step_raises_reaches_whoever_waits() -> None:
             await turns_of(5).complete(failing())
 
     asyncio.run(scenario())
+
+
+def test_many_things_are_let_go_in_steps() -> None:
+    for items in (list(range(1000)), dict.fromkeys(range(1000))):
+        left = [len(items) for _ in dropping(items)]
+        assert left == [800, 600, 400, 200, 0]

@@ -23,10 +23,11 @@ from moldau.broker.replica_mover import ReplicaMover
 from moldau.clock import Clock
 from moldau.config.broker import BrokerConfig
 from moldau.controller.controller import Controller
-from moldau.controller.outcome import Outcome
+from moldau.controller.outcome import Deciding, Outcome
 from moldau.errors import ApiError
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage
+from moldau.network.turns import Turns
 from moldau.protocol.messages.create_topics import CreateTopicsRequest
 from moldau.storage.disk import Disk
 from moldau.storage.log_manager import LogManager
@@ -54,6 +55,7 @@ class Broker:
         self.disk = disk
         self.logs = logs
         self.metadata = metadata
+        self.turns = Turns()
         self.configs = DynamicConfig(config)
         self.assignments = DirectoryAssignments(self)
         self.replicas = ReplicaManager(config.node_id, logs, self.configs, self.assignments.note)
@@ -151,6 +153,12 @@ class Broker:
         between a decision and its records there is no other.
         """
         response = await self.metadata.change(decide)
+        await self.replicas.settled()
+        return response
+
+    async def change_in_turns(self, decide: Callable[[], Deciding[Resp]]) -> Resp:
+        """As ``change``, for a decision that may be large: others are served between its steps."""
+        response = await self.metadata.change_in_turns(decide, self.turns)
         await self.replicas.settled()
         return response
 

@@ -4,13 +4,21 @@ It does not read again on every append: each partition counts the bytes it has t
 and the fetch looks only whether enough have come since it read.
 
 The counts are noted when it is made, which must be in the same turn of the event loop as
-the read. ``wait`` runs in a later turn, and an append may come in between: so it looks once
-before it goes to sleep.
+the read, or brought along by a fetch that took several turns to read. ``wait`` runs in a later
+turn, and an append may come in between: so it looks once before it goes to sleep.
 """
 
 import asyncio
 
 from moldau.broker.partition import Partition
+from moldau.metadata.registrations import PartitionRegistration
+
+Mark = tuple[int, PartitionRegistration]
+
+
+def mark(partition: Partition) -> Mark:
+    """What a fetch that reads the partition now has seen of it."""
+    return partition.bytes_appended, partition.registration
 
 
 class DelayedFetch:
@@ -18,9 +26,14 @@ class DelayedFetch:
 
     __slots__ = ("_done", "_marks", "_needed_bytes")
 
-    def __init__(self, partitions: list[Partition], needed_bytes: int) -> None:
+    def __init__(
+        self,
+        partitions: list[Partition],
+        needed_bytes: int,
+        marks: dict[Partition, Mark] | None = None,
+    ) -> None:
         self._needed_bytes = needed_bytes
-        self._marks = {each: (each.bytes_appended, each.registration) for each in partitions}
+        self._marks = {each: mark(each) for each in partitions} if marks is None else marks
         self._done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def wait(self, timeout_ms: int) -> None:

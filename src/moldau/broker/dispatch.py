@@ -3,16 +3,24 @@
 A handler is a plain function ``handle(broker, request, context)``. It returns the
 response, ``None`` where the protocol knows no answer (a produce with acks=0), or an
 awaitable of either when it has to wait: then, and only then, a coroutine is made.
+
+What a request costs grows with its size, and everybody else waits for the event loop. So a
+large one is decoded, and its answer encoded, by a thread (``sys.setswitchinterval`` says how
+long that may keep the loop waiting at a time), and its handler works in turns
+(``RequestContext.in_turns``). Produce is the exception: its records are not decoded at all.
 """
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from moldau.errors import ApiError, ErrorCode
 from moldau.metadata.features import KRAFT_VERSION, SUPPORTED_FEATURES
 from moldau.metadata.image import MetadataImage
 from moldau.network.session import CloseConnection, Handled, Overlapping, Reply, Session
+from moldau.network.turns import Steps, Turns, dropping
 from moldau.protocol.api import APIS
 from moldau.protocol.header import RequestHeader, decode_request_header, response_header
 from moldau.protocol.message import Message
@@ -29,9 +37,27 @@ if TYPE_CHECKING:
 
 API_VERSIONS_KEY: Final = 18
 PRODUCE_KEY: Final = 0
+FETCH_KEY: Final = 1
+# A request above this size is decoded by a thread: it may take milliseconds.
+LARGE_REQUEST_BYTES: Final = 16 * 1024
+# Fetches are frequent, and decoded faster: clients without fetch sessions name every partition
+# every time.
+LARGE_FETCH_BYTES: Final = 64 * 1024
+# One large request more at a time than it takes to keep a core busy.
+LARGE_REQUEST_THREADS: Final = 2
+# What a request that only names things may have: ten thousand topics with several settings each
+# take half of it. A thing that is named takes many times as much memory as on the wire.
+NAMES_MAX_BYTES: Final = 4 * 1024 * 1024
+# What an answer may have, where a short request can ask for much (a large thing named often).
+# librdkafka takes no larger responses (receive.message.max.bytes).
+MAX_ANSWER_BYTES: Final = 100_000_000
+# Those that bring something along: records, metadata of members and offsets, assignments.
+CARRYING_KEYS: Final = frozenset((PRODUCE_KEY, 8, 11, 14, 68, 72))
 FIRST_VERSION_WITH_ZERO_LEVELS: Final = 4
 
 logger = logging.getLogger(__name__)
+
+R = TypeVar("R")
 
 
 class Response(Protocol):
@@ -40,16 +66,31 @@ class Response(Protocol):
     def encode_parts(self, writer_prefix: bytes, version: int) -> list[Part]: ...
 
 
+def answer_too_large() -> ApiError:
+    """What is said instead of a part of an answer that would exceed ``MAX_ANSWER_BYTES``."""
+    message = f"the answer would exceed {MAX_ANSWER_BYTES} bytes: ask for fewer at a time"
+    return ApiError(ErrorCode.INVALID_REQUEST, message)
+
+
 class RequestContext:
     """Who asks, and in which version."""
 
-    __slots__ = ("api_version", "client_id", "dispatcher", "session")
+    __slots__ = ("api_version", "client_id", "dispatcher", "is_large", "session")
 
     def __init__(self, dispatcher: "Dispatcher", session: Session, header: RequestHeader) -> None:
         self.dispatcher = dispatcher
         self.session = session
         self.api_version = header.api_version
         self.client_id = header.client_id
+        # Its answer is encoded by a thread.
+        self.is_large = False
+
+    def in_turns(self, steps: Steps[R]) -> R | Awaitable[R]:
+        """What the steps return: at once if it takes little, else while others are served."""
+        result = self.dispatcher.turns.run(steps)
+        if not hasattr(result, "encode_parts"):
+            self.is_large = True
+        return result
 
 
 Handle = Callable[["Broker", Any, RequestContext], "Response | Awaitable[Response | None] | None"]
@@ -106,7 +147,9 @@ class Dispatcher:
     ) -> None:
         self.handlers = dict(handlers)
         self.is_controller = is_controller
+        self.turns: Turns = broker.turns
         self._broker = broker
+        self._threads: ThreadPoolExecutor | None = None
 
     def handle(self, session: Session, frame: bytes) -> Handled:
         header, position = decode_request_header(frame)
@@ -115,9 +158,11 @@ class Dispatcher:
         if handler is None or not handler.min_version <= version <= handler.max_version:
             return self._unsupported(header)
 
-        request = handler.decode(frame, position, version)
         context = RequestContext(self, session, header)
         prefix = response_header(header.correlation_id, header.api_key, version)
+        if len(frame) > LARGE_REQUEST_BYTES and _is_large(header.api_key, len(frame)):
+            return self._handle_large(handler, frame, position, prefix, context)
+        request = handler.decode(frame, position, version)
         try:
             result = handler.handle(self._broker, request, context)
         except ApiError as error:
@@ -130,19 +175,74 @@ class Dispatcher:
         # An isinstance() of Awaitable would cost more than the rest of this function.
         if hasattr(result, "encode_parts"):
             return result.encode_parts(prefix, version)
-        reply = self._reply_later(handler, result, prefix, version)
+        reply = self._reply_later(handler, result, prefix, context)
         # Produce is ordered by its synchronous part; only the waiting may overlap.
         return Overlapping(reply) if header.api_key == PRODUCE_KEY else reply
 
     async def _reply_later(
-        self, handler: Handler, result: Awaitable[Response | None], prefix: bytes, version: int
+        self,
+        handler: Handler,
+        result: Awaitable[Response | None],
+        prefix: bytes,
+        context: RequestContext,
     ) -> Reply:
         response: Response | None
         try:
             response = await result
         except ApiError as error:
             response = handler.error_response(error)
-        return None if response is None else response.encode_parts(prefix, version)
+        if response is None:
+            return None
+        if context.is_large:
+            return await self._encode_large(handler, response, prefix, context.api_version)
+        return response.encode_parts(prefix, context.api_version)
+
+    async def _handle_large(
+        self,
+        handler: Handler,
+        frame: bytes,
+        position: int,
+        prefix: bytes,
+        context: RequestContext,
+    ) -> Reply:
+        if len(frame) > NAMES_MAX_BYTES and handler.key not in CARRYING_KEYS:
+            raise CloseConnection(
+                f"{handler.name} of {len(frame)} bytes: at most {NAMES_MAX_BYTES} are read of a "
+                "request that only names things; ask for fewer at a time"
+            )
+        version = context.api_version
+        context.is_large = True
+        request = await self._in_thread(handler.decode, frame, position, version)
+        result: Any
+        try:
+            result = handler.handle(self._broker, request, context)
+        except ApiError as error:
+            result = handler.error_response(error)
+        if result is None:
+            return None
+        reply: Reply
+        if hasattr(result, "encode_parts"):
+            reply = await self._encode_large(handler, result, prefix, version)
+        else:
+            reply = await self._reply_later(handler, result, prefix, context)
+        if handler.key not in CARRYING_KEYS:
+            await self.turns.complete(_dropping(request))
+        return reply
+
+    async def _encode_large(
+        self, handler: Handler, response: Response, prefix: bytes, version: int
+    ) -> Reply:
+        parts = await self._in_thread(response.encode_parts, prefix, version)
+        # What members of a group bring along, the coordinator may keep.
+        if handler.key not in CARRYING_KEYS:
+            await self.turns.complete(_dropping(response))
+        return parts
+
+    async def _in_thread(self, work: Callable[..., R], *arguments: object) -> R:
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(LARGE_REQUEST_THREADS, "moldau-large-requests")
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, work, *arguments)
 
     def _unsupported(self, header: RequestHeader) -> Reply:
         """Too new an ApiVersions is answered in version 0 with its own versions (KIP-511)."""
@@ -164,6 +264,19 @@ class Dispatcher:
         api = APIS.get(header.api_key)
         name = api.name if api is not None else f"API key {header.api_key}"
         raise CloseConnection(f"{name} version {header.api_version} is not supported here")
+
+
+def _dropping(message: object) -> Steps[None]:
+    """Let go of what a large message holds, which nobody needs any more."""
+    for name in message.FIELDS if isinstance(message, Message) else ():
+        items = getattr(message, name)
+        if isinstance(items, list):
+            yield from dropping(items)
+
+
+def _is_large(api_key: int, size_bytes: int) -> bool:
+    """Whether a request above ``LARGE_REQUEST_BYTES`` is one to take to a thread."""
+    return api_key != PRODUCE_KEY and (api_key != FETCH_KEY or size_bytes > LARGE_FETCH_BYTES)
 
 
 class ListenerRouter:

@@ -40,12 +40,13 @@ from moldau.clock import Clock
 from moldau.config.broker import BrokerConfig
 from moldau.config.listeners import Listener
 from moldau.controller.controller import Controller
-from moldau.controller.outcome import Outcome
+from moldau.controller.outcome import Deciding, Outcome
 from moldau.ids import new_uuid
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.features import METADATA_3_6_IV1
 from moldau.metadata.framing import encode_record
 from moldau.metadata.image import MetadataImage
+from moldau.network.turns import Turns
 from moldau.protocol.message import Message
 from moldau.protocol.records.metadata import (
     AbortTransactionRecord,
@@ -258,6 +259,15 @@ class MetadataLog:
         """
         async with self._deciding:
             outcome = decide()
+            await self._write_in_turns(outcome.records)
+        if outcome.records:
+            await self._flushed()
+        return outcome.response
+
+    async def change_in_turns(self, decide: Callable[[], Deciding[R]], turns: Turns) -> R:
+        """As ``change``, for a decision that may be large: others are served between its steps."""
+        async with self._deciding:
+            outcome = await turns.complete(decide())
             await self._write_in_turns(outcome.records)
         if outcome.records:
             await self._flushed()

@@ -4,8 +4,9 @@ The image says which partitions should be here; the log manager holds their file
 ``apply`` makes the two agree: new partitions get a log, deleted topics lose theirs,
 changed settings reach the logs. Everything else is a look-up.
 
-Making or deleting a log is a handful of system calls, and a topic may have thousands: this
-is done for a few at a time, with turns for everybody else in between. Until its turn comes a
+Making or deleting a log is a handful of system calls, and a topic may have thousands; new
+settings may be those of thousands of topics. This is done for a few at a time, with turns for
+everybody else in between. Until its turn comes a
 new partition is answered as not led here, which clients take as a reason to ask again; a
 deleted one is unknown at once. A partition for which no disk has room is tried again every
 now and then (``host_again``): the cluster has it, so it must come into being.
@@ -30,6 +31,8 @@ logger = logging.getLogger(__name__)
 
 # Some milliseconds of work: what a client may have to wait behind a large topic.
 HOSTED_PER_TURN: Final = 4
+# Handing a topic's logs other settings is much less.
+RECONFIGURED_PER_TURN: Final = 20
 
 
 class ReplicaManager:
@@ -54,6 +57,8 @@ class ReplicaManager:
         self._to_delete: deque[TopicPartition] = deque()
         # Those for which no log could be made.
         self._unhosted: dict[tuple[bytes, int], None] = {}
+        # Topics whose logs have not got their new settings yet.
+        self._to_reconfigure: deque[str] = deque()
         self._is_hosting = False
         self._settling: list[asyncio.Future[None]] = []
         self._names: dict[bytes, str] = {}
@@ -159,10 +164,15 @@ class ReplicaManager:
         """Hand the logs the settings that hold for them now."""
         changed = delta.changed_configs
         is_everybodys = any(resource.type == BROKER_RESOURCE for resource in changed)
-        topics = list(self._topics) if is_everybodys else [resource.name for resource in changed]
-        for topic in topics:
+        self._to_reconfigure.extend(
+            self._topics if is_everybodys else [resource.name for resource in changed]
+        )
+
+    def _reconfigure_topic(self, topic: str) -> None:
+        partitions = self._topics.get(topic)
+        if partitions:
             config = self._configs.topic(topic)
-            for partition in self._topics.get(topic, {}).values():
+            for partition in partitions.values():
                 partition.log.config = config
 
     def _host_topic(self, topic: TopicImage) -> None:
@@ -172,14 +182,16 @@ class ReplicaManager:
                 self._host(TopicPartition(topic.name, index), topic.id, registration)
 
     def _host_some(self) -> None:
-        """Delete and host a few of those that wait; the rest in later turns of the loop."""
+        """Delete, host and reconfigure a few of those that wait; the rest in later turns."""
+        for _ in range(min(RECONFIGURED_PER_TURN, len(self._to_reconfigure))):
+            self._reconfigure_topic(self._to_reconfigure.popleft())
         for _ in range(HOSTED_PER_TURN):
             # Deletions first: a new topic may have the name of an old one.
             if self._to_delete:
                 self._delete_log(self._to_delete.popleft())
             elif self._to_host:
                 self._host_next(*self._to_host.popleft())
-        self._is_hosting = bool(self._to_host or self._to_delete)
+        self._is_hosting = bool(self._to_host or self._to_delete or self._to_reconfigure)
         if self._is_hosting:
             asyncio.get_running_loop().call_soon(self._host_some)
             return

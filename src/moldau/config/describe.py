@@ -75,13 +75,15 @@ def describe_topic(
     dynamic_broker: Mapping[str, str],
     dynamic_default: Mapping[str, str],
     names: Collection[str] | None = None,
+    effective: BrokerConfig | None = None,
 ) -> list[ConfigEntry]:
     """Every setting of a topic, or those among ``names``.
 
     ``broker_config`` is the configuration at start; the dynamic settings of this broker and of
-    the whole cluster are applied here.
+    the whole cluster are applied here, unless ``effective`` has them.
     """
-    effective = broker_config.with_dynamic(dynamic_default, dynamic_broker)
+    if effective is None:
+        effective = broker_config.with_dynamic(dynamic_default, dynamic_broker)
     shown = {name: text for name, text in overrides.items() if name in TOPIC_SETTINGS}
     config = LogConfig.build(effective, shown)
     entries = []

@@ -4,7 +4,7 @@ The changes to a resource are applied together or not at all, and validated by t
 settings. Resources are independent: an error in one does not affect the others.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from enum import IntEnum
 from functools import partial
 from typing import Final, TypeVar
@@ -14,7 +14,7 @@ from moldau.config.cordoning import CORDONED_LOG_DIRS
 from moldau.config.definition import SettingType
 from moldau.config.topic import TOPIC_SETTINGS, validate_topic_overrides
 from moldau.controller.group_settings import validate_group
-from moldau.controller.outcome import Outcome
+from moldau.controller.outcome import Deciding, Outcome
 from moldau.controller.state import ControllerState, check_record_count
 from moldau.controller.telemetry_settings import CLIENT_METRICS_SETTINGS, validate_client_metrics
 from moldau.controller.thread_settings import validate_threads
@@ -58,14 +58,19 @@ class ConfigOperation(IntEnum):
 
 def incremental_alter_configs(
     state: ControllerState, request: IncrementalAlterConfigsRequest, received_by: int
-) -> Outcome[IncrementalAlterConfigsResponse]:
+) -> Deciding[IncrementalAlterConfigsResponse]:
     """Change single settings and leave the others unchanged.
 
     ``received_by`` is the broker that got the request: settings of a single broker are
     accepted only by that broker, which can validate them.
     """
-    records, errors = _alter(state, received_by, request.resources, partial(_changed, state))
-    responses = _responses(AlterConfigsResourceResponse, request.resources, errors)
+    records, responses = yield from _alter(
+        state,
+        received_by,
+        request.resources,
+        partial(_changed, state),
+        AlterConfigsResourceResponse,
+    )
     return Outcome(
         [] if request.validate_only else records,
         IncrementalAlterConfigsResponse(responses=responses),
@@ -74,10 +79,11 @@ def incremental_alter_configs(
 
 def alter_configs(
     state: ControllerState, request: AlterConfigsRequest, received_by: int
-) -> Outcome[AlterConfigsResponse]:
+) -> Deciding[AlterConfigsResponse]:
     """Replace all settings of a resource: those not named are reset to their defaults."""
-    records, errors = _alter(state, received_by, request.resources, partial(_replaced, state))
-    responses = _responses(LegacyResourceResponse, request.resources, errors)
+    records, responses = yield from _alter(
+        state, received_by, request.resources, partial(_replaced, state), LegacyResourceResponse
+    )
     return Outcome(
         [] if request.validate_only else records, AlterConfigsResponse(responses=responses)
     )
@@ -89,49 +95,46 @@ _Asked = TypeVar("_Asked", AlterConfigsResource, LegacyResource)
 _Answer = TypeVar("_Answer", AlterConfigsResourceResponse, LegacyResourceResponse)
 
 
-def _responses(
-    answer: Callable[..., _Answer], asked: Sequence[_Asked], errors: Sequence[ApiError | None]
-) -> list[_Answer]:
-    return [
-        answer(
-            error_code=ErrorCode.NONE if error is None else error.code,
-            error_message=None if error is None else error.message,
-            resource_type=each.resource_type,
-            resource_name=each.resource_name,
-        )
-        for each, error in zip(asked, errors, strict=True)
-    ]
-
-
 def _alter(
     state: ControllerState,
     received_by: int,
     asked: Sequence[_Asked],
     changes_of: Callable[[_Asked], _Changes],
-) -> tuple[list[Message], list[ApiError | None]]:
-    """The records for every valid resource, and an error for the others."""
-    resources = [ConfigResource(each.resource_type, each.resource_name) for each in asked]
-    seen: dict[ConfigResource, int] = {}
-    for resource in resources:
-        seen[resource] = seen.get(resource, 0) + 1
+    answer: Callable[..., _Answer],
+) -> Generator[None, None, tuple[list[Message], list[_Answer]]]:
+    """The records for every valid resource, and the answers; each resource is a step."""
+    seen: dict[tuple[int, str], int] = {}
+    for each in asked:
+        named = (each.resource_type, each.resource_name)
+        seen[named] = seen.get(named, 0) + 1
+        yield
     records: list[Message] = []
-    errors: list[ApiError | None] = []
-    for resource, each in zip(resources, asked, strict=True):
+    answers: list[_Answer] = []
+    for each in asked:
+        code, problem = ErrorCode.NONE, None
         try:
-            if seen[resource] > 1:
+            resource = ConfigResource(each.resource_type, each.resource_name)
+            if seen[each.resource_type, each.resource_name] > 1:
                 message = "Each resource must appear at most once."
                 raise ApiError(ErrorCode.INVALID_REQUEST, message)
             changes = changes_of(each)
             _check_type(resource, received_by)
             changed = alter_resource(state, resource, changes)
             check_record_count(len(records) + len(changed))
-        except ApiError as error:
-            errors.append(error)
-        else:
             records += changed
-            errors.append(None)
+        except ApiError as error:
+            code, problem = error.code, error.message
+        answers.append(
+            answer(
+                error_code=code,
+                error_message=problem,
+                resource_type=each.resource_type,
+                resource_name=each.resource_name,
+            )
+        )
+        yield
     records += clear_elr_records(state, records)
-    return records, errors
+    return records, answers
 
 
 def _check_type(resource: ConfigResource, received_by: int) -> None:

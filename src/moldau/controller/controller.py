@@ -3,6 +3,8 @@
 Every method that handles a request reads the state and returns an Outcome; none changes it. The
 owner writes the records to the metadata log and passes them to ``replay``, which alone changes
 the state. Each request sees the decisions of the previous ones.
+
+Requests that may be large can also be handled in steps: ``altering_configs`` for ``alter_configs``.
 """
 
 import random
@@ -21,7 +23,7 @@ from moldau.controller import (
 )
 from moldau.controller import partitions as new_partitions
 from moldau.controller.activation import activation_records
-from moldau.controller.outcome import Outcome
+from moldau.controller.outcome import Deciding, Outcome, decided
 from moldau.controller.state import ControllerState
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import EMPTY_IMAGE, MetadataImage
@@ -153,18 +155,33 @@ class Controller:
     def incremental_alter_configs(
         self, request: IncrementalAlterConfigsRequest, received_by: int | None = None
     ) -> Outcome[IncrementalAlterConfigsResponse]:
+        return decided(self.incrementally_altering_configs(request, received_by))
+
+    def incrementally_altering_configs(
+        self, request: IncrementalAlterConfigsRequest, received_by: int | None = None
+    ) -> Deciding[IncrementalAlterConfigsResponse]:
         broker = self.state.node_id if received_by is None else received_by
         return configs.incremental_alter_configs(self.state, request, broker)
 
     def alter_configs(
         self, request: AlterConfigsRequest, received_by: int | None = None
     ) -> Outcome[AlterConfigsResponse]:
+        return decided(self.altering_configs(request, received_by))
+
+    def altering_configs(
+        self, request: AlterConfigsRequest, received_by: int | None = None
+    ) -> Deciding[AlterConfigsResponse]:
         broker = self.state.node_id if received_by is None else received_by
         return configs.alter_configs(self.state, request, broker)
 
     def alter_client_quotas(
         self, request: AlterClientQuotasRequest
     ) -> Outcome[AlterClientQuotasResponse]:
+        return decided(self.altering_client_quotas(request))
+
+    def altering_client_quotas(
+        self, request: AlterClientQuotasRequest
+    ) -> Deciding[AlterClientQuotasResponse]:
         return quotas.alter_client_quotas(self.state, request)
 
     def describe_client_quotas(

@@ -1,5 +1,6 @@
 """The result of a request: records to commit, and a response to send after that."""
 
+from collections.abc import Generator
 from typing import Generic, NamedTuple, TypeVar
 
 from moldau.protocol.message import Message
@@ -12,3 +13,18 @@ class Outcome(NamedTuple, Generic[R]):
 
     records: list[Message]
     response: R
+
+
+# A decision that may be large, in steps between which the owner may do other things. Nothing
+# may be decided or replayed meanwhile.
+Deciding = Generator[None, None, Outcome[R]]
+
+
+def decided(deciding: Deciding[R]) -> Outcome[R]:
+    """Take all the steps at once."""
+    while True:
+        try:
+            next(deciding)
+        except StopIteration as end:
+            outcome: Outcome[R] = end.value
+            return outcome

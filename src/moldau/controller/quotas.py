@@ -3,8 +3,8 @@
 import ipaddress
 from typing import Final
 
-from moldau.controller.outcome import Outcome
-from moldau.controller.state import ControllerState
+from moldau.controller.outcome import Deciding, Outcome
+from moldau.controller.state import ControllerState, check_record_count
 from moldau.errors import ApiError, ErrorCode
 from moldau.metadata.image import MetadataImage, QuotaEntity
 from moldau.protocol.message import Message
@@ -44,19 +44,22 @@ _IP_QUOTAS: Final[dict[str, float | None]] = {"connection_creation_rate": float(
 
 def alter_client_quotas(
     state: ControllerState, request: AlterClientQuotasRequest
-) -> Outcome[AlterClientQuotasResponse]:
-    """Set and remove quotas; entities are independent."""
+) -> Deciding[AlterClientQuotasResponse]:
+    """Set and remove quotas; entities are independent, and each is a step."""
     records: list[Message] = []
     responses = []
     seen: set[QuotaEntity] = set()
     for entry in request.entries:
         response = EntryDataResponse(error_message=None, entity=entry.entity)
         try:
-            records += _alter_entity(state, entry, seen)
+            changed = _alter_entity(state, entry, seen)
+            check_record_count(len(records) + len(changed))
+            records += changed
         except ApiError as error:
             response.error_code = error.code
             response.error_message = error.message
         responses.append(response)
+        yield
     return Outcome(
         [] if request.validate_only else records, AlterClientQuotasResponse(entries=responses)
     )

@@ -49,6 +49,7 @@ from moldau.protocol.messages.offset_commit import OffsetCommitRequest
 from moldau.protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 from moldau.protocol.messages.offset_fetch import (
     OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
     OffsetFetchResponseGroup,
 )
 from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
@@ -351,6 +352,16 @@ class GroupCoordinatorShard:
         return offset_requests.fetch(
             group, self._offsets, group_exists=exists, require_stable=require_stable
         )
+
+    def committed_topics(self, group_id: str) -> list[OffsetFetchRequestTopics]:
+        """The partitions that the group has committed offsets of, as a request would name them."""
+        topics: dict[str, OffsetFetchRequestTopics] = {}
+        for name, index, _ in self._offsets.of_group(group_id):
+            topic = topics.get(name)
+            if topic is None:
+                topic = topics[name] = OffsetFetchRequestTopics(name)
+            topic.partition_indexes.append(index)
+        return list(topics.values())
 
     def handle_offset_delete(
         self, token: int, request: OffsetDeleteRequest, context: GroupRequestContext, now_ms: int

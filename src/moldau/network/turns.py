@@ -18,9 +18,10 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Generator
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 SHARE_MS: Final = 2.0
+DROPPED_PER_STEP: Final = 200
 
 R = TypeVar("R")
 Steps = Generator[None, None, R]
@@ -93,6 +94,17 @@ class Turns:
         if self._is_scheduled:
             asyncio.get_running_loop().call_soon(self._go_on)
         go_on()
+
+
+def dropping(items: list[Any] | dict[Any, Any]) -> Steps[None]:
+    """Let go of many things in steps: to free them takes half as long as it took to make them."""
+    while isinstance(items, list) and items:
+        del items[-DROPPED_PER_STEP:]
+        yield
+    while isinstance(items, dict) and items:
+        for _ in range(min(DROPPED_PER_STEP, len(items))):
+            items.popitem()
+        yield
 
 
 def _begin(turn: "asyncio.Future[None]") -> None:

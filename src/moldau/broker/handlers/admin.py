@@ -15,6 +15,7 @@ from moldau.broker.handlers.refused_changes import (
 )
 from moldau.errors import ApiError
 from moldau.metadata.image import BROKER_LOGGER_RESOURCE
+from moldau.network.turns import Steps
 from moldau.protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
@@ -60,6 +61,8 @@ if TYPE_CHECKING:
     from moldau.broker.dispatch import RequestContext
 
 ENFORCED_QUOTAS: Final = frozenset(("connection_creation_rate",))
+# So many that are not enforced are named in a line of the log: there are four.
+REPORTED_QUOTAS: Final = 10
 
 logger = logging.getLogger(__name__)
 
@@ -88,37 +91,56 @@ def create_partitions(
 def alter_configs(
     broker: "Broker", request: AlterConfigsRequest, context: "RequestContext"
 ) -> Awaitable[AlterConfigsResponse]:
-    change = broker.change(lambda: broker.controller.alter_configs(request))
+    change = broker.change_in_turns(lambda: broker.controller.altering_configs(request))
     return or_refused(change, lambda error: configs_not_altered(request, error))
 
 
 def incremental_alter_configs(
     broker: "Broker", request: IncrementalAlterConfigsRequest, context: "RequestContext"
 ) -> Awaitable[IncrementalAlterConfigsResponse]:
-    loggers = [each for each in request.resources if each.resource_type == BROKER_LOGGER_RESOURCE]
-    if loggers:
-        change: Awaitable[IncrementalAlterConfigsResponse] = _with_loggers(broker, request)
-    else:
-        change = broker.change(lambda: broker.controller.incremental_alter_configs(request))
+    change = _alter_incrementally(broker, request)
     return or_refused(change, lambda error: configs_not_changed(request, error))
 
 
-async def _with_loggers(
+async def _alter_incrementally(
     broker: "Broker", request: IncrementalAlterConfigsRequest
 ) -> IncrementalAlterConfigsResponse:
     """Levels of loggers are this broker's own business; the controller decides on the rest."""
-    others = [each for each in request.resources if each.resource_type != BROKER_LOGGER_RESOURCE]
-    rest = IncrementalAlterConfigsRequest(resources=others, validate_only=request.validate_only)
-    decided = await broker.change(lambda: broker.controller.incremental_alter_configs(rest))
+    others = await broker.turns.complete(_without_loggers(request))
+    rest = request
+    if len(others) < len(request.resources):
+        rest = IncrementalAlterConfigsRequest(resources=others, validate_only=request.validate_only)
+    controller = broker.controller
+    response = await broker.change_in_turns(lambda: controller.incrementally_altering_configs(rest))
+    if rest is not request:
+        response = await broker.turns.complete(_with_loggers(broker, request, response))
+    return response
+
+
+def _without_loggers(request: IncrementalAlterConfigsRequest) -> Steps[list[AlterConfigsResource]]:
+    others = []
+    for each in request.resources:
+        if each.resource_type != BROKER_LOGGER_RESOURCE:
+            others.append(each)
+        yield
+    return others
+
+
+def _with_loggers(
+    broker: "Broker",
+    request: IncrementalAlterConfigsRequest,
+    decided: IncrementalAlterConfigsResponse,
+) -> Steps[IncrementalAlterConfigsResponse]:
     answers = iter(decided.responses)
-    return IncrementalAlterConfigsResponse(
-        responses=[
+    response = IncrementalAlterConfigsResponse()
+    for each in request.resources:
+        response.responses.append(
             _alter_loggers(broker, each, request.validate_only)
             if each.resource_type == BROKER_LOGGER_RESOURCE
             else next(answers)
-            for each in request.resources
-        ]
-    )
+        )
+        yield
+    return response
 
 
 def _alter_loggers(
@@ -170,12 +192,26 @@ def update_features(
 def alter_client_quotas(
     broker: "Broker", request: AlterClientQuotasRequest, context: "RequestContext"
 ) -> Awaitable[AlterClientQuotasResponse]:
-    kept = sorted(
-        {op.key for each in request.entries for op in each.ops if not op.remove} - ENFORCED_QUOTAS
-    )
+    return _alter_client_quotas(broker, request)
+
+
+async def _alter_client_quotas(
+    broker: "Broker", request: AlterClientQuotasRequest
+) -> AlterClientQuotasResponse:
+    kept = await broker.turns.complete(_not_enforced(request))
     if kept and not request.validate_only:
         logger.warning("quotas are kept but not enforced by this broker: %s", ", ".join(kept))
-    return broker.change(lambda: broker.controller.alter_client_quotas(request))
+    controller = broker.controller
+    return await broker.change_in_turns(lambda: controller.altering_client_quotas(request))
+
+
+def _not_enforced(request: AlterClientQuotasRequest) -> Steps[list[str]]:
+    """The quotas to be set that are stored and nothing more; those that there are not, too."""
+    kept: set[str] = set()
+    for entry in request.entries:
+        kept.update(op.key for op in entry.ops if not op.remove)
+        yield
+    return sorted(kept - ENFORCED_QUOTAS)[:REPORTED_QUOTAS]
 
 
 def describe_client_quotas(

@@ -1,10 +1,11 @@
 """DescribeConfigs and ListConfigResources, and the changes that concern this broker alone."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Hashable
 from typing import TYPE_CHECKING, Final
 
 from moldau.broker import log_levels
 from moldau.broker.dynamic_config import WHOLE_CLUSTER
+from moldau.broker.handlers.config_answers import ConfigAnswer, encode_settings
 from moldau.config.describe import (
     ConfigEntry,
     ConfigSource,
@@ -23,12 +24,10 @@ from moldau.metadata.image import (
     GROUP_RESOURCE,
     TOPIC_RESOURCE,
 )
+from moldau.network.turns import Steps
 from moldau.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
-    DescribeConfigsResource,
     DescribeConfigsResourceResult,
-    DescribeConfigsResponse,
-    DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
 from moldau.protocol.messages.list_config_resources import (
@@ -43,47 +42,75 @@ if TYPE_CHECKING:
 
 UNKNOWN_TYPE: Final = 0
 
+# The settings asked for; None for all.
+Keys = frozenset[str] | None
+
 
 def describe(
     broker: "Broker", request: DescribeConfigsRequest, context: "RequestContext"
-) -> DescribeConfigsResponse:
-    results = []
+) -> ConfigAnswer | Awaitable[ConfigAnswer]:
+    return context.in_turns(_described(broker, request, context.api_version))
+
+
+def _described(
+    broker: "Broker", request: DescribeConfigsRequest, version: int
+) -> Steps[ConfigAnswer]:
+    """Each resource is a step; what has the same settings as one before costs next to nothing."""
+    answer = ConfigAnswer(version)
+    known: dict[Hashable, bytes] = {}
     for resource in request.resources:
-        result = DescribeConfigsResult(
-            resource_type=resource.resource_type, resource_name=resource.resource_name
-        )
+        resource_type, name = resource.resource_type, resource.resource_name
+        # An empty list of keys means all, as null does (KAFKA-9472).
+        asked = resource.configuration_keys
+        keys = frozenset(asked) if asked else None
         try:
-            entries = _entries(broker, resource)
-            result.configs = [_shown(each, request) for each in entries]
+            same = _same_settings(broker, resource_type, name)
+            settings = known.get((same, keys))
+            if settings is None:
+                answer.check_room()
+                entries = _entries(broker, resource_type, name, keys)
+                shown = [_shown(each, request) for each in entries]
+                settings = known[(same, keys)] = encode_settings(shown, version)
+            answer.add(resource_type, name, settings)
         except ApiError as error:
-            result.error_code = error.code
-            result.error_message = error.message
-        results.append(result)
-    return DescribeConfigsResponse(results=results)
+            answer.add_error(resource_type, name, error)
+        yield
+    return answer
 
 
-def _entries(broker: "Broker", resource: DescribeConfigsResource) -> list[ConfigEntry]:
-    describers: dict[int, Callable[[Broker, str, list[str] | None], list[ConfigEntry]]] = {
+def _same_settings(broker: "Broker", resource_type: int, name: str) -> Hashable:
+    """Equal for resources that are described alike.
+
+    Raises:
+        ApiError: there is no such topic.
+    """
+    if resource_type in (BROKER_RESOURCE, BROKER_LOGGER_RESOURCE):
+        return resource_type, name
+    if resource_type == TOPIC_RESOURCE and name not in broker.image.topics_by_name:
+        problem = topic_name_problem(name)
+        if problem is not None:
+            raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
+        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    own = frozenset(broker.configs.of(resource_type, name).items())
+    return resource_type, bool(name), own
+
+
+def _entries(broker: "Broker", resource_type: int, name: str, keys: Keys) -> list[ConfigEntry]:
+    describers: dict[int, Callable[[Broker, str, Keys], list[ConfigEntry]]] = {
         TOPIC_RESOURCE: _topic,
         BROKER_RESOURCE: _broker,
         BROKER_LOGGER_RESOURCE: _loggers,
         CLIENT_METRICS_RESOURCE: _client_metrics,
         GROUP_RESOURCE: _group,
     }
-    describer = describers.get(resource.resource_type)
+    describer = describers.get(resource_type)
     if describer is None:
-        message = f"resource type {resource.resource_type} has no configs"
+        message = f"resource type {resource_type} has no configs"
         raise ApiError(ErrorCode.INVALID_REQUEST, message)
-    # An empty list of keys means all, as null does (KAFKA-9472).
-    return describer(broker, resource.resource_name, resource.configuration_keys or None)
+    return describer(broker, name, keys)
 
 
-def _topic(broker: "Broker", name: str, keys: list[str] | None) -> list[ConfigEntry]:
-    problem = topic_name_problem(name)
-    if problem is not None:
-        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
-    if name not in broker.image.topics_by_name:
-        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+def _topic(broker: "Broker", name: str, keys: Keys) -> list[ConfigEntry]:
     configs = broker.configs
     return describe_topic(
         configs.of(TOPIC_RESOURCE, name),
@@ -91,10 +118,11 @@ def _topic(broker: "Broker", name: str, keys: list[str] | None) -> list[ConfigEn
         configs.per_broker(),
         configs.cluster_wide(),
         keys,
+        effective=configs.broker,
     )
 
 
-def _broker(broker: "Broker", name: str, keys: list[str] | None) -> list[ConfigEntry]:
+def _broker(broker: "Broker", name: str, keys: Keys) -> list[ConfigEntry]:
     configs = broker.configs
     if name == WHOLE_CLUSTER:
         return describe_cluster_default(configs.cluster_wide(), keys)
@@ -102,7 +130,7 @@ def _broker(broker: "Broker", name: str, keys: list[str] | None) -> list[ConfigE
     return describe_broker(configs.static, configs.per_broker(), configs.cluster_wide(), keys)
 
 
-def _loggers(broker: "Broker", name: str, keys: list[str] | None) -> list[ConfigEntry]:
+def _loggers(broker: "Broker", name: str, keys: Keys) -> list[ConfigEntry]:
     _check_is_this_broker(broker, name)
     source = ConfigSource.DYNAMIC_BROKER_LOGGER_CONFIG
     return [
@@ -112,14 +140,14 @@ def _loggers(broker: "Broker", name: str, keys: list[str] | None) -> list[Config
     ]
 
 
-def _client_metrics(broker: "Broker", name: str, keys: list[str] | None) -> list[ConfigEntry]:
+def _client_metrics(broker: "Broker", name: str, keys: Keys) -> list[ConfigEntry]:
     if not name:
         raise ApiError(ErrorCode.INVALID_REQUEST, "a client metrics subscription needs a name")
     entries = describe_client_metrics(broker.configs.of(CLIENT_METRICS_RESOURCE, name))
     return _among(entries, keys)
 
 
-def _group(broker: "Broker", name: str, keys: list[str] | None) -> list[ConfigEntry]:
+def _group(broker: "Broker", name: str, keys: Keys) -> list[ConfigEntry]:
     if not name:
         raise ApiError(ErrorCode.INVALID_REQUEST, "a group needs a name")
     configs = broker.configs
@@ -132,7 +160,7 @@ def _group(broker: "Broker", name: str, keys: list[str] | None) -> list[ConfigEn
     return _among(entries, keys)
 
 
-def _among(entries: list[ConfigEntry], keys: list[str] | None) -> list[ConfigEntry]:
+def _among(entries: list[ConfigEntry], keys: Keys) -> list[ConfigEntry]:
     return [entry for entry in entries if keys is None or entry.name in keys]
 
 

@@ -5,12 +5,14 @@ If too little was there and the client is willing to wait, the request sleeps on
 partitions and makes the same pass once more when woken. The first batch found is
 returned whole even if it is larger than every limit, or the consumer could never get
 past it.
+
+A fetch of very many partitions makes its passes in turns of the event loop.
 """
 
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Collection
 from typing import TYPE_CHECKING, Final
 
-from moldau.broker.delayed_fetch import DelayedFetch
+from moldau.broker.delayed_fetch import DelayedFetch, Mark, mark
 from moldau.broker.fetch_sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
@@ -22,6 +24,7 @@ from moldau.broker.fetch_sessions import (
 )
 from moldau.broker.partition import Partition
 from moldau.errors import ApiError, ErrorCode
+from moldau.network.turns import Steps
 from moldau.protocol.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
@@ -29,6 +32,7 @@ from moldau.protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,
     FetchResponse,
+    FetchTopic,
     PartitionData,
 )
 
@@ -40,6 +44,9 @@ READ_COMMITTED: Final = 1
 FIRST_VERSION_WITH_TOPIC_IDS: Final = 13
 FIRST_VERSION_WITH_STORAGE_ERROR: Final = 6
 NO_RECORDS: Final = b""
+# More take milliseconds to read.
+MANY_PARTITIONS: Final = 500
+ANSWERED_PER_STEP: Final = 100
 
 Answer = tuple[CachedPartition, PartitionData]
 
@@ -50,16 +57,20 @@ def handle(
     version = context.api_version
     now_ms = broker.clock.now_ms()
     session: FetchSession | None = None
-    partitions: Iterable[CachedPartition]
+    partitions: Collection[CachedPartition]
     if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
         # A full fetch ends whatever session it names.
         broker.fetch_sessions.remove(request.session_id)
+        if len(request.topics) > MANY_PARTITIONS or _count(request) > MANY_PARTITIONS:
+            return _read_many(broker, request, context, None)
         partitions = _named_partitions(request, version)
     else:
         resumed = broker.fetch_sessions.resume(request, version, now_ms)
         if isinstance(resumed, ErrorCode):
             return FetchResponse(error_code=resumed, session_id=NO_SESSION)
         session = resumed
+        if len(session.partitions) > MANY_PARTITIONS:
+            return _read_many(broker, request, context, session)
         partitions = list(session.partitions.values())
 
     fetch = _Fetch(broker, request, version, partitions, session)
@@ -69,16 +80,57 @@ def handle(
     return fetch.answer(answers)
 
 
-def _named_partitions(request: FetchRequest, version: int) -> Iterable[CachedPartition]:
+def _count(request: FetchRequest) -> int:
+    count = 0
+    for topic in request.topics:
+        count += len(topic.partitions)
+    return count
+
+
+async def _read_many(
+    broker: "Broker",
+    request: FetchRequest,
+    context: "RequestContext",
+    session: FetchSession | None,
+) -> FetchResponse:
+    """The same as for a few, with turns for everybody else in between."""
+    turns = broker.turns
+    partitions: Collection[CachedPartition]
+    if session is None:
+        partitions = await turns.complete(_naming(request, context.api_version))
+    else:
+        partitions = list(session.partitions.values())
+    fetch = _Fetch(broker, request, context.api_version, partitions, session)
+    answers = await turns.complete(fetch.reading())
+    if fetch.must_wait():
+        await fetch.delayed().wait(request.max_wait_ms)
+        answers = await turns.complete(fetch.reading())
+    context.is_large = len(answers) > MANY_PARTITIONS
+    return await turns.complete(fetch.answering(answers))
+
+
+def _named_partitions(request: FetchRequest, version: int) -> Collection[CachedPartition]:
     """Each partition once: of one that is named twice, what was said last counts."""
-    by_id = version >= FIRST_VERSION_WITH_TOPIC_IDS
     named: dict[PartitionKey, CachedPartition] = {}
     for topic in request.topics:
-        topic_key: TopicKey = topic.topic_id if by_id else topic.topic
-        for partition in topic.partitions:
-            key = (topic_key, partition.partition)
-            named[key] = CachedPartition(key, partition)
+        _add_named(named, topic, version)
     return named.values()
+
+
+def _naming(request: FetchRequest, version: int) -> Steps[Collection[CachedPartition]]:
+    named: dict[PartitionKey, CachedPartition] = {}
+    for topic in request.topics:
+        _add_named(named, topic, version)
+        yield
+    return named.values()
+
+
+def _add_named(named: dict[PartitionKey, CachedPartition], topic: FetchTopic, version: int) -> None:
+    by_id = version >= FIRST_VERSION_WITH_TOPIC_IDS
+    topic_key: TopicKey = topic.topic_id if by_id else topic.topic
+    for partition in topic.partitions:
+        key = (topic_key, partition.partition)
+        named[key] = CachedPartition(key, partition)
 
 
 class _Fetch:
@@ -86,8 +138,10 @@ class _Fetch:
 
     __slots__ = (
         "_broker",
+        "_budget",
         "_found_bytes",
         "_has_news",
+        "_marks",
         "_max_bytes",
         "_min_bytes",
         "_partitions",
@@ -103,7 +157,7 @@ class _Fetch:
         broker: "Broker",
         request: FetchRequest,
         version: int,
-        partitions: Iterable[CachedPartition],
+        partitions: Collection[CachedPartition],
         session: FetchSession | None,
     ) -> None:
         self._broker = broker
@@ -117,30 +171,53 @@ class _Fetch:
         self._max_bytes = min(request.max_bytes, broker.config.fetch_max_bytes)
         self._min_bytes = min(request.min_bytes, self._max_bytes)
         self._found_bytes = 0
+        self._budget = self._max_bytes
         # An error, or a diverging epoch, is worth an answer at once.
         self._has_news = False
         self._read_from: list[Partition] = []
+        # What those partitions had when they were read, if that was in several turns.
+        self._marks: dict[Partition, Mark] = {}
 
     def read(self) -> list[Answer]:
+        self._begin()
+        answers: list[Answer] = []
+        for cached in self._partitions:
+            self._read_into(answers, cached)
+        return answers
+
+    def reading(self) -> Steps[list[Answer]]:
+        """As ``read``, a partition a step."""
+        self._begin()
+        answers: list[Answer] = []
+        for cached in self._partitions:
+            count = len(self._read_from)
+            self._read_into(answers, cached)
+            if len(self._read_from) > count:
+                partition = self._read_from[-1]
+                self._marks[partition] = mark(partition)
+            yield
+        return answers
+
+    def _begin(self) -> None:
         self._found_bytes = 0
+        self._budget = self._max_bytes
         self._has_news = False
         self._read_from = []
-        budget = self._max_bytes
-        answers = []
-        for cached in self._partitions:
-            try:
-                found = self._read_one(cached, budget)
-                if found is None:
-                    continue
-                data = found
-            except ApiError as error:
-                self._has_news = True
-                data = self._error(cached.fetch.partition, error)
-            size = len(data.records) if data.records is not None else 0
-            self._found_bytes += size
-            budget = max(0, budget - size)
-            answers.append((cached, data))
-        return answers
+        self._marks = {}
+
+    def _read_into(self, answers: list[Answer], cached: CachedPartition) -> None:
+        try:
+            found = self._read_one(cached, self._budget)
+            if found is None:
+                return
+            data = found
+        except ApiError as error:
+            self._has_news = True
+            data = self._error(cached.fetch.partition, error)
+        size = len(data.records) if data.records is not None else 0
+        self._found_bytes += size
+        self._budget = max(0, self._budget - size)
+        answers.append((cached, data))
 
     def must_wait(self) -> bool:
         return (
@@ -151,38 +228,57 @@ class _Fetch:
         )
 
     def answer_later(self) -> Awaitable[FetchResponse]:
-        delayed = DelayedFetch(self._read_from, self._min_bytes - self._found_bytes)
-        return self._wait_and_answer(delayed)
+        return self._wait_and_answer(self.delayed())
+
+    def delayed(self) -> DelayedFetch:
+        needed_bytes = self._min_bytes - self._found_bytes
+        return DelayedFetch(self._read_from, needed_bytes, self._marks or None)
 
     async def _wait_and_answer(self, delayed: DelayedFetch) -> FetchResponse:
         await delayed.wait(self._request.max_wait_ms)
         return self.answer(self.read())
 
     def answer(self, answers: list[Answer]) -> FetchResponse:
-        request = self._request
+        topics: list[FetchableTopicResponse] = []
+        self._take_answers(answers, topics)
+        return FetchResponse(session_id=self._session_id(answers), responses=topics)
+
+    def answering(self, answers: list[Answer]) -> Steps[FetchResponse]:
+        """As ``answer``, a few partitions a step."""
+        topics: list[FetchableTopicResponse] = []
+        for begin in range(0, len(answers), ANSWERED_PER_STEP):
+            self._take_answers(answers[begin : begin + ANSWERED_PER_STEP], topics)
+            yield
+        return FetchResponse(session_id=self._session_id(answers), responses=topics)
+
+    def _take_answers(self, answers: list[Answer], topics: list[FetchableTopicResponse]) -> None:
+        """Let the session remember the answers; what is news to the client joins ``topics``."""
         session = self._session
-        session_id = NO_SESSION
         if session is not None:
-            news = [each for each in answers if each[0].take_answer(each[1])]
+            answers = [each for each in answers if each[0].take_answer(each[1])]
             if session.partitions:
-                session_id = session.id
-                for cached, data in news:
+                for cached, data in answers:
                     if data.records and cached.key in session.partitions:
                         session.move_to_end(cached)
-            return FetchResponse(session_id=session_id, responses=self._by_topic(news))
-
-        if request.session_epoch == INITIAL_EPOCH:
+        elif self._request.session_epoch == INITIAL_EPOCH:
             for cached, data in answers:
                 cached.take_answer(data)
-            created = self._broker.fetch_sessions.create(
-                [cached for cached, _ in answers],
-                uses_topic_ids=self._version >= FIRST_VERSION_WITH_TOPIC_IDS,
-                privileged=self._replica_id >= 0,
-                now_ms=self._broker.clock.now_ms(),
-            )
-            if created is not None:
-                session_id = created.id
-        return FetchResponse(session_id=session_id, responses=self._by_topic(answers))
+        self._add_by_topic(topics, answers)
+
+    def _session_id(self, answers: list[Answer]) -> int:
+        """Of the session that goes on, or begins, if one does."""
+        session = self._session
+        if session is not None:
+            return session.id if session.partitions else NO_SESSION
+        if self._request.session_epoch != INITIAL_EPOCH:
+            return NO_SESSION
+        created = self._broker.fetch_sessions.create(
+            [cached for cached, _ in answers],
+            uses_topic_ids=self._version >= FIRST_VERSION_WITH_TOPIC_IDS,
+            privileged=self._replica_id >= 0,
+            now_ms=self._broker.clock.now_ms(),
+        )
+        return NO_SESSION if created is None else created.id
 
     def _read_one(self, cached: CachedPartition, budget: int) -> PartitionData | None:
         """What there is to say of one partition; None in a session that has heard it all."""
@@ -281,10 +377,14 @@ class _Fetch:
             response.aborted_transactions = None
         return response
 
-    def _by_topic(self, answers: list[Answer]) -> list[FetchableTopicResponse]:
+    def _add_by_topic(self, topics: list[FetchableTopicResponse], answers: list[Answer]) -> None:
         """Neighbours of one topic share an entry, as the request had them."""
-        topics: list[FetchableTopicResponse] = []
         last_key: bytes | str | None = None
+        if topics:
+            last = topics[-1]
+            last_key = (
+                last.topic_id if self._version >= FIRST_VERSION_WITH_TOPIC_IDS else last.topic
+            )
         for cached, data in answers:
             key = cached.key[0]
             if key != last_key:
@@ -294,4 +394,3 @@ class _Fetch:
                     topics.append(FetchableTopicResponse(topic_id=key))
                 last_key = key
             topics[-1].partitions.append(data)
-        return topics

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import OFFSETS_TOPIC
+from moldau.network.turns import Steps
 from moldau.protocol.messages.find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,
@@ -31,6 +32,8 @@ def handle(
 ) -> FindCoordinatorResponse | Awaitable[FindCoordinatorResponse]:
     if request.key_type == GROUP and OFFSETS_TOPIC not in broker.image.topics_by_name:
         return _create_and_find(broker, request, context)
+    if len(request.coordinator_keys) > 1:
+        return context.in_turns(_find_many(broker, request, context))
     return _find(broker, request, context)
 
 
@@ -39,7 +42,20 @@ async def _create_and_find(
 ) -> FindCoordinatorResponse:
     """Kafka lets the client come again; here the first answer can be the right one."""
     await broker.groups.create_topic()
+    if len(request.coordinator_keys) > 1:
+        return await broker.turns.complete(_find_many(broker, request, context))
     return _find(broker, request, context)
+
+
+def _find_many(
+    broker: "Broker", request: FindCoordinatorRequest, context: "RequestContext"
+) -> Steps[FindCoordinatorResponse]:
+    """Each key is a step; a key that is named twice is answered twice, as in Kafka."""
+    response = FindCoordinatorResponse()
+    for key in request.coordinator_keys:
+        response.coordinators.append(_coordinator(broker, request.key_type, key, context))
+        yield
+    return response
 
 
 def _find(

@@ -1,17 +1,22 @@
 """DescribeGroups, ConsumerGroupDescribe, ListGroups, DeleteGroups: looking at groups, and the end.
 
 A request may name groups of many partitions; each is asked of its own shard, and one that
-is not to be had does not keep the others from being answered.
+is not to be had does not keep the others from being answered. Each group is a step of its own,
+so that a request that names many does not hold up others.
 """
 
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final
 
+from moldau.broker.dispatch import MAX_ANSWER_BYTES, answer_too_large
 from moldau.broker.handlers.groups import (
     are_consumer_groups_enabled,
     check_group_id,
     group_context,
 )
 from moldau.errors import ApiError, ErrorCode
+from moldau.group_coordinator.outcome import GroupRequestContext
+from moldau.network.turns import Steps, dropping
 from moldau.protocol.messages import consumer_group_describe as consumer
 from moldau.protocol.messages.delete_groups import (
     DeletableGroupResult,
@@ -32,86 +37,175 @@ from moldau.protocol.messages.list_groups import (
 if TYPE_CHECKING:
     from moldau.broker.broker import Broker
     from moldau.broker.dispatch import RequestContext
-    from moldau.broker.group_shard import HostedShard
 
 # Every operation that exists for a group, as a bit set: there is no authorizer to say less.
 # READ 3, DELETE 6, DESCRIBE 8, DESCRIBE_CONFIGS 10, ALTER_CONFIGS 11.
 GROUP_OPERATIONS: Final = sum(1 << bit for bit in (3, 6, 8, 10, 11))
 
+# A group costs a few records; a batch of them should be worth a write.
+DELETED_PER_STEP: Final = 50
+# About what a member takes on the wire besides what varies.
+MEMBER_BYTES: Final = 100
+
 
 def describe(
     broker: "Broker", request: DescribeGroupsRequest, context: "RequestContext"
-) -> DescribeGroupsResponse:
+) -> DescribeGroupsResponse | Awaitable[DescribeGroupsResponse]:
+    return context.in_turns(_described(broker, request, context))
+
+
+def _described(
+    broker: "Broker", request: DescribeGroupsRequest, context: "RequestContext"
+) -> Steps[DescribeGroupsResponse]:
     now_ms = broker.clock.now_ms()
     who = group_context(context)
-    groups: list[DescribedGroup] = []
+    # A group that is named twice is described once; both answers are this one.
+    known: dict[str, tuple[DescribedGroup, int]] = {}
+    answer = DescribeGroupsResponse()
+    answer_bytes = 0
     for group_id in request.groups:
-        try:
-            shard = broker.groups.shard_of(group_id).shard
-            groups += shard.describe_groups([group_id], who, now_ms)
-        except ApiError as error:
-            groups.append(DescribedGroup(group_id=group_id, error_code=error.code))
-    if request.include_authorized_operations:
-        for group in groups:
-            if not group.error_code:
+        found = known.get(group_id)
+        if found is None:
+            group = _described_group(broker, group_id, who, now_ms)
+            if request.include_authorized_operations and not group.error_code:
                 group.authorized_operations = GROUP_OPERATIONS
-    return DescribeGroupsResponse(groups=groups)
+            size_bytes = sum(
+                MEMBER_BYTES + len(each.member_metadata) + len(each.member_assignment)
+                for each in group.members
+            )
+            known[group_id] = (group, size_bytes)
+        else:
+            group, size_bytes = found
+        if answer_bytes + size_bytes > MAX_ANSWER_BYTES:
+            group = DescribedGroup(group_id=group_id, error_code=answer_too_large().code)
+        else:
+            answer_bytes += size_bytes
+        answer.groups.append(group)
+        yield
+    yield from dropping(known)
+    return answer
+
+
+def _described_group(
+    broker: "Broker", group_id: str, who: GroupRequestContext, now_ms: int
+) -> DescribedGroup:
+    try:
+        shard = broker.groups.shard_of(group_id).shard
+        (group,) = shard.describe_groups([group_id], who, now_ms)
+    except ApiError as error:
+        return DescribedGroup(group_id=group_id, error_code=error.code)
+    return group
 
 
 def describe_consumer_groups(
     broker: "Broker", request: consumer.ConsumerGroupDescribeRequest, context: "RequestContext"
-) -> consumer.ConsumerGroupDescribeResponse:
-    is_enabled = are_consumer_groups_enabled(broker, broker.image)
+) -> consumer.ConsumerGroupDescribeResponse | Awaitable[consumer.ConsumerGroupDescribeResponse]:
+    return context.in_turns(_described_consumer_groups(broker, request))
+
+
+def _described_consumer_groups(
+    broker: "Broker", request: consumer.ConsumerGroupDescribeRequest
+) -> Steps[consumer.ConsumerGroupDescribeResponse]:
     now_ms = broker.clock.now_ms()
-    groups: list[consumer.DescribedGroup] = []
+    known: dict[str, tuple[consumer.DescribedGroup, int]] = {}
+    answer = consumer.ConsumerGroupDescribeResponse()
+    answer_bytes = 0
     for group_id in request.group_ids:
-        try:
-            if not is_enabled:
-                raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
-            check_group_id(group_id)
-            shard = broker.groups.shard_of(group_id).shard
-            groups += shard.consumer_group_describe([group_id], now_ms)
-        except ApiError as error:
-            groups.append(consumer.DescribedGroup(group_id=group_id, error_code=error.code))
-    if request.include_authorized_operations:
-        for group in groups:
-            if not group.error_code:
+        found = known.get(group_id)
+        if found is None:
+            group = _described_consumer_group(broker, group_id, now_ms)
+            if request.include_authorized_operations and not group.error_code:
                 group.authorized_operations = GROUP_OPERATIONS
-    return consumer.ConsumerGroupDescribeResponse(groups=groups)
+            size_bytes = sum(map(_member_bytes, group.members))
+            known[group_id] = (group, size_bytes)
+        else:
+            group, size_bytes = found
+        if answer_bytes + size_bytes > MAX_ANSWER_BYTES:
+            code = answer_too_large().code
+            group = consumer.DescribedGroup(group_id=group_id, error_code=code)
+        else:
+            answer_bytes += size_bytes
+        answer.groups.append(group)
+        yield
+    yield from dropping(known)
+    return answer
+
+
+def _described_consumer_group(
+    broker: "Broker", group_id: str, now_ms: int
+) -> consumer.DescribedGroup:
+    try:
+        if not are_consumer_groups_enabled(broker, broker.image):
+            raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
+        check_group_id(group_id)
+        shard = broker.groups.shard_of(group_id).shard
+        (group,) = shard.consumer_group_describe([group_id], now_ms)
+    except ApiError as error:
+        return consumer.DescribedGroup(group_id=group_id, error_code=error.code)
+    return group
+
+
+def _member_bytes(member: consumer.Member) -> int:
+    """About what a member takes on the wire."""
+    assigned = [*member.assignment.topic_partitions, *member.target_assignment.topic_partitions]
+    topics = sum(len(each.topic_name) + 4 * len(each.partitions) + 16 for each in assigned)
+    return MEMBER_BYTES + topics + sum(map(len, member.subscribed_topic_names))
 
 
 def list_groups(
     broker: "Broker", request: ListGroupsRequest, context: "RequestContext"
-) -> ListGroupsResponse:
+) -> ListGroupsResponse | Awaitable[ListGroupsResponse]:
+    return context.in_turns(_listed(broker, request))
+
+
+def _listed(broker: "Broker", request: ListGroupsRequest) -> Steps[ListGroupsResponse]:
+    """A shard is a step."""
     groups: list[ListedGroup] = []
     for hosted in broker.groups.all_shards():
         groups += hosted.shard.list_groups(request.states_filter, request.types_filter)
+        yield
     return ListGroupsResponse(groups=groups)
 
 
 def delete_groups(
     broker: "Broker", request: DeleteGroupsRequest, context: "RequestContext"
-) -> DeleteGroupsResponse:
+) -> DeleteGroupsResponse | Awaitable[DeleteGroupsResponse]:
+    return context.in_turns(_deleted(broker, request, context))
+
+
+def _deleted(
+    broker: "Broker", request: DeleteGroupsRequest, context: "RequestContext"
+) -> Steps[DeleteGroupsResponse]:
+    """A few groups of one shard are a step, and a batch in its log."""
     results: dict[str, DeletableGroupResult] = {}
-    by_shard: dict[int, tuple[HostedShard, list[str]]] = {}
+    by_shard: dict[int, list[str]] = {}
     for group_id in dict.fromkeys(request.groups_names):
         try:
-            hosted = broker.groups.shard_of(group_id)
-            by_shard.setdefault(id(hosted), (hosted, []))[1].append(group_id)
+            broker.groups.shard_of(group_id)
+            by_shard.setdefault(broker.groups.partition_for(group_id), []).append(group_id)
         except ApiError as error:
             results[group_id] = DeletableGroupResult(group_id=group_id, error_code=error.code)
+        yield
     who = group_context(context)
-    for hosted, group_ids in by_shard.values():
-        try:
-            response = hosted.run(hosted.shard.handle_delete_groups, group_ids, who)
-            assert isinstance(response, DeleteGroupsResponse), "a deletion is answered at once"
-            answers = response.results
-        except ApiError as error:
-            answers = [
-                DeletableGroupResult(group_id=group_id, error_code=error.code)
-                for group_id in group_ids
-            ]
-        results.update((answer.group_id, answer) for answer in answers)
+    for group_ids in by_shard.values():
+        for begin in range(0, len(group_ids), DELETED_PER_STEP):
+            for result in _delete(broker, group_ids[begin : begin + DELETED_PER_STEP], who):
+                results[result.group_id] = result
+            yield
     return DeleteGroupsResponse(
         results=[results[group_id] for group_id in dict.fromkeys(request.groups_names)]
     )
+
+
+def _delete(
+    broker: "Broker", group_ids: list[str], who: GroupRequestContext
+) -> list[DeletableGroupResult]:
+    """Delete groups of one shard, which may have moved since they were looked up."""
+    try:
+        hosted = broker.groups.shard_of(group_ids[0])
+        response = hosted.run(hosted.shard.handle_delete_groups, group_ids, who)
+        assert isinstance(response, DeleteGroupsResponse), "a deletion is answered at once"
+    except ApiError as error:
+        code = error.code
+        return [DeletableGroupResult(group_id=each, error_code=code) for each in group_ids]
+    return response.results

@@ -4,12 +4,15 @@ Topics are checked here, against the metadata, and offsets there, by the shard t
 them. From version 10 on clients say topic ids (KIP-848); the shard knows both.
 """
 
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final
 
+from moldau.broker.dispatch import MAX_ANSWER_BYTES, answer_too_large
 from moldau.broker.handlers.groups import check_group_id, group_context
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import NO_UUID
 from moldau.metadata.image import MetadataImage
+from moldau.network.turns import Steps
 from moldau.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestTopic,
@@ -45,6 +48,10 @@ FIRST_VERSION_WITH_TOPIC_IDS: Final = 10
 FIRST_FETCH_WITH_GROUP_ERROR: Final = 2
 FIRST_FETCH_OF_MANY_GROUPS: Final = 8
 NO_OFFSET: Final = -1
+# A fraction of a millisecond's work.
+OFFSETS_PER_STEP: Final = 500
+# On the wire, besides its metadata.
+OFFSET_BYTES: Final = 20
 
 
 # --- OffsetCommit
@@ -150,15 +157,16 @@ def _merge_commits(
 
 def fetch(
     broker: "Broker", request: OffsetFetchRequest, context: "RequestContext"
-) -> OffsetFetchResponse:
-    version = context.api_version
+) -> OffsetFetchResponse | Awaitable[OffsetFetchResponse]:
+    return context.in_turns(_fetched(broker, request, context.api_version))
+
+
+def _fetched(
+    broker: "Broker", request: OffsetFetchRequest, version: int
+) -> Steps[OffsetFetchResponse]:
     if version >= FIRST_FETCH_OF_MANY_GROUPS:
-        return OffsetFetchResponse(
-            groups=[
-                _fetch_group(broker, group, request.require_stable, version)
-                for group in request.groups
-            ]
-        )
+        groups = yield from _fetch_groups(broker, request, version)
+        return OffsetFetchResponse(groups=groups)
     topics = request.topics
     group = OffsetFetchRequestGroup(
         group_id=request.group_id,
@@ -169,30 +177,109 @@ def fetch(
             for topic in topics
         ],
     )
-    return _as_single(_fetch_group(broker, group, request.require_stable, version))
+    answer = yield from _fetch_group(broker, group, request.require_stable, version)
+    return _as_single(answer)
+
+
+def _fetch_groups(
+    broker: "Broker", request: OffsetFetchRequest, version: int
+) -> Steps[list[OffsetFetchResponseGroup]]:
+    """All offsets of a group that is named twice are looked up once."""
+    answers: list[OffsetFetchResponseGroup] = []
+    known: dict[tuple[str, str | None, int], tuple[OffsetFetchResponseGroup, int]] = {}
+    answer_bytes = 0
+    for group in request.groups:
+        key = (group.group_id, group.member_id, group.member_epoch)
+        found = known.get(key) if group.topics is None else None
+        if found is None:
+            answer = yield from _fetch_group(broker, group, request.require_stable, version)
+            size_bytes = _size_bytes(answer)
+            if group.topics is None:
+                known[key] = (answer, size_bytes)
+        else:
+            answer, size_bytes = found
+        answer_bytes += size_bytes
+        if answer_bytes > MAX_ANSWER_BYTES:
+            answer_bytes -= size_bytes
+            answer = _fetch_refused(group, answer_too_large().code, version)
+        answers.append(answer)
+        yield
+    return answers
+
+
+def _size_bytes(answer: OffsetFetchResponseGroup) -> int:
+    """About what the answer takes on the wire."""
+    size = len(answer.group_id)
+    for topic in answer.topics:
+        size += len(topic.name)
+        for each in topic.partitions:
+            size += OFFSET_BYTES + len(each.metadata or "")
+    return size
 
 
 def _fetch_group(
     broker: "Broker", group: OffsetFetchRequestGroup, require_stable: bool, version: int
-) -> OffsetFetchResponseGroup:
+) -> Steps[OffsetFetchResponseGroup]:
     by_id = version >= FIRST_VERSION_WITH_TOPIC_IDS
+    wants_all = group.topics is None
     unknown: list[OffsetFetchResponseTopics] = []
-    if by_id and group.topics is not None:
+    if by_id and not wants_all:
         unknown = _resolve_fetched(broker.image, group)
     try:
-        shard = broker.groups.shard_of(group.group_id).shard
-        answer = shard.handle_offset_fetch(group, require_stable, broker.clock.now_ms())
+        answer = yield from _committed(broker, group, require_stable)
     except ApiError as error:
         return _fetch_refused(group, error.code, version)
     if answer.error_code:
         if version < FIRST_FETCH_WITH_GROUP_ERROR:
             return _fetch_refused(group, ErrorCode(answer.error_code), version)
         return answer
-    if by_id and group.topics is None:
+    if by_id and wants_all:
         _fill_in_ids(broker.image, answer)
     if unknown:
         answer.topics.extend(unknown)
     return answer
+
+
+def _committed(
+    broker: "Broker", group: OffsetFetchRequestGroup, require_stable: bool
+) -> Steps[OffsetFetchResponseGroup]:
+    """What the shard answers; of many offsets it is asked for a part in each step.
+
+    Raises:
+        ApiError: NOT_COORDINATOR, or COORDINATOR_LOAD_IN_PROGRESS.
+    """
+    shard = broker.groups.shard_of(group.group_id).shard
+    topics = shard.committed_topics(group.group_id) if group.topics is None else group.topics
+    if sum(len(topic.partition_indexes) for topic in topics) <= OFFSETS_PER_STEP:
+        return shard.handle_offset_fetch(group, require_stable, broker.clock.now_ms())
+    whole = OffsetFetchResponseGroup(group.group_id)
+    part = OffsetFetchRequestGroup(group.group_id, group.member_id, group.member_epoch)
+    for topic in topics:
+        answer = OffsetFetchResponseTopics(topic.name, topic.topic_id)
+        whole.topics.append(answer)
+        for begin in range(0, len(topic.partition_indexes), OFFSETS_PER_STEP):
+            indexes = topic.partition_indexes[begin : begin + OFFSETS_PER_STEP]
+            part.topics = [OffsetFetchRequestTopics(topic.name, topic.topic_id, indexes)]
+            shard = broker.groups.shard_of(group.group_id).shard
+            found = shard.handle_offset_fetch(part, require_stable, broker.clock.now_ms())
+            if found.error_code:
+                return found
+            answer.partitions += found.topics[0].partitions
+            yield
+    if group.topics is None:
+        _leave_out_missing(whole)
+    return whole
+
+
+def _leave_out_missing(group: OffsetFetchResponseGroup) -> None:
+    """An offset that went while the others were looked up is none of all that there are."""
+    for topic in group.topics:
+        topic.partitions = [
+            each
+            for each in topic.partitions
+            if each.committed_offset != NO_OFFSET or each.error_code
+        ]
+    group.topics = [topic for topic in group.topics if topic.partitions]
 
 
 def _resolve_fetched(

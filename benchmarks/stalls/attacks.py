@@ -1,0 +1,286 @@
+"""The attacks: what one client may send to keep the others waiting.
+
+An attack is one function. It may prepare the broker (create topics, commit offsets) over the
+connection it is given, and returns what is then sent: a salvo per connection, all at the same
+time. ``@attack`` puts it on the list; every API whose work grows with its request belongs here.
+"""
+
+import importlib.util
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from benchmarks.stalls.wire import Wire, framed
+from moldau.protocol.messages import alter_configs as legacy
+from moldau.protocol.messages import incremental_alter_configs as incremental
+from moldau.protocol.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    EntityData,
+    EntryData,
+    OpData,
+)
+from moldau.protocol.messages.api_versions import ApiVersionsRequest
+from moldau.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from moldau.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from moldau.protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+)
+from moldau.protocol.messages.delete_groups import DeleteGroupsRequest
+from moldau.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+)
+from moldau.protocol.messages.describe_groups import DescribeGroupsRequest
+from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest
+from moldau.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from moldau.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from moldau.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
+
+TWO_MB = 2_000_000
+TOPIC, BROKER = 2, 4
+TOPICS_PER_REQUEST = 2_000
+RECORD_ATTACKS = "benchmarks.stall_attacks_records"
+
+
+class Salvo(NamedTuple):
+    """What goes over one connection, and how many answers come back."""
+
+    data: bytes
+    answers: int = 1
+
+
+Prepare = Callable[[Wire], list[Salvo]]
+ATTACKS: dict[str, Prepare] = {}
+
+
+def attack(name: str) -> Callable[[Prepare], Prepare]:
+    """Put a function on the list under ``name``."""
+
+    def add(prepare: Prepare) -> Prepare:
+        ATTACKS[name] = prepare
+        return prepare
+
+    return add
+
+
+def one(request: Any, version: int) -> list[Salvo]:
+    return [Salvo(framed(request, version))]
+
+
+def create_topics(wire: Wire, names: list[str], partitions: int = 1, **configs: str) -> None:
+    """Create those that are not there yet."""
+    for begin in range(0, len(names), TOPICS_PER_REQUEST):
+        topics = [
+            CreatableTopic(
+                name=name,
+                num_partitions=partitions,
+                replication_factor=1,
+                configs=[
+                    CreatableTopicConfig(name=key.replace("_", "."), value=value)
+                    for key, value in configs.items()
+                ],
+            )
+            for name in names[begin : begin + TOPICS_PER_REQUEST]
+        ]
+        wire.send(CreateTopicsRequest(topics=topics, timeout_ms=600_000), 7)
+
+
+def many_topics(wire: Wire, count: int) -> list[str]:
+    names = [f"topic-{number:05}" for number in range(count)]
+    create_topics(wire, names)
+    return names
+
+
+def describe(resources: list[DescribeConfigsResource]) -> list[Salvo]:
+    request = DescribeConfigsRequest(resources=resources, include_synonyms=True)
+    return one(request, 4)
+
+
+# --- settings
+
+
+@attack("ApiVersions, 100,000 pipelined")
+def pipelined_api_versions(wire: Wire) -> list[Salvo]:
+    request = ApiVersionsRequest(client_software_name="stalls", client_software_version="1")
+    return [Salvo(framed(request, 3) * 100_000, 100_000)]
+
+
+@attack("DescribeConfigs, 333,000 resources in 2 MB")
+def describe_the_broker_often(wire: Wire) -> list[Salvo]:
+    return describe([DescribeConfigsResource(BROKER, "1", None) for _ in range(333_000)])
+
+
+@attack("DescribeConfigs, one topic 50,000 times")
+def describe_a_topic_often(wire: Wire) -> list[Salvo]:
+    (name,) = many_topics(wire, 1)
+    return describe([DescribeConfigsResource(TOPIC, name, None) for _ in range(50_000)])
+
+
+@attack("DescribeConfigs, 10,000 topics")
+def describe_all_topics(wire: Wire) -> list[Salvo]:
+    names = many_topics(wire, 10_000)
+    return describe([DescribeConfigsResource(TOPIC, name, None) for name in names])
+
+
+@attack("AlterConfigs, 2 MB of unknown topics")
+def alter_unknown_topics(wire: Wire) -> list[Salvo]:
+    configs = [legacy.AlterableConfig("retention.ms", "1000")]
+    resources = [
+        legacy.AlterConfigsResource(TOPIC, f"no-{number}", configs)
+        for number in range(TWO_MB // 35)
+    ]
+    return one(legacy.AlterConfigsRequest(resources=resources), 2)
+
+
+@attack("AlterConfigs, 2 MB of empty changes")
+def alter_nothing(wire: Wire) -> list[Salvo]:
+    resources = [legacy.AlterConfigsResource(TOPIC, "", []) for _ in range(TWO_MB // 5)]
+    return one(legacy.AlterConfigsRequest(resources=resources), 2)
+
+
+@attack("IncrementalAlterConfigs, 5,000 topics")
+def alter_many_topics(wire: Wire) -> list[Salvo]:
+    names = many_topics(wire, 5_000)
+    configs = [incremental.AlterableConfig("retention.ms", 0, "86400000")]
+    resources = [incremental.AlterConfigsResource(TOPIC, name, configs) for name in names]
+    return one(incremental.IncrementalAlterConfigsRequest(resources=resources), 1)
+
+
+@attack("AlterClientQuotas, 2 MB")
+def alter_quotas(wire: Wire) -> list[Salvo]:
+    ops = [OpData("producer_byte_rate", 1000.0)]
+    entries = [EntryData([EntityData("user", f"u{number}")], ops) for number in range(TWO_MB // 50)]
+    return one(AlterClientQuotasRequest(entries=entries, validate_only=True), 1)
+
+
+# --- groups
+
+
+@attack("DescribeGroups, 2 MB")
+def describe_groups(wire: Wire) -> list[Salvo]:
+    groups = [f"{number:x}" for number in range(TWO_MB // 6)]
+    return one(DescribeGroupsRequest(groups=groups), 5)
+
+
+@attack("ConsumerGroupDescribe, 2 MB")
+def describe_consumer_groups(wire: Wire) -> list[Salvo]:
+    groups = [f"{number:x}" for number in range(TWO_MB // 6)]
+    return one(ConsumerGroupDescribeRequest(group_ids=groups), 1)
+
+
+@attack("FindCoordinator, 2 MB")
+def find_coordinators(wire: Wire) -> list[Salvo]:
+    keys = [f"{number:x}" for number in range(TWO_MB // 6)]
+    return one(FindCoordinatorRequest(key_type=0, coordinator_keys=keys), 6)
+
+
+def commit(wire: Wire, group: str, topic: str, partitions: int = 1) -> None:
+    offsets = [
+        OffsetCommitRequestPartition(index, committed_offset=1, committed_metadata="")
+        for index in range(partitions)
+    ]
+    topics = [OffsetCommitRequestTopic(name=topic, partitions=offsets)]
+    wire.send(OffsetCommitRequest(group_id=group, topics=topics), 9)
+
+
+@attack("DeleteGroups, 10,000 groups")
+def delete_groups(wire: Wire) -> list[Salvo]:
+    (topic,) = many_topics(wire, 1)
+    wire.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 6)
+    groups = [f"doomed-{number}" for number in range(10_000)]
+    for group in groups:
+        commit(wire, group, topic)
+    return one(DeleteGroupsRequest(groups_names=groups), 2)
+
+
+@attack("OffsetFetch, one group 100 times")
+def fetch_offsets_often(wire: Wire) -> list[Salvo]:
+    create_topics(wire, ["wide"], partitions=1_000)
+    wire.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 6)
+    commit(wire, "wide-group", "wide", partitions=1_000)
+    groups = [OffsetFetchRequestGroup(group_id="wide-group", topics=None) for _ in range(100)]
+    return one(OffsetFetchRequest(groups=groups), 8)
+
+
+@attack("ConsumerGroupHeartbeat, 1,000 members join")
+def join_many(wire: Wire) -> list[Salvo]:
+    create_topics(wire, ["wide"], partitions=1_000)
+    wire.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 6)
+    joins = [
+        framed(
+            ConsumerGroupHeartbeatRequest(
+                group_id="crowd",
+                member_id=f"member-{number}",
+                rebalance_timeout_ms=60_000,
+                subscribed_topic_names=["wide"],
+                topic_partitions=[],
+            ),
+            1,
+        )
+        for number in range(1_000)
+    ]
+    return [Salvo(b"".join(joins), len(joins))]
+
+
+# --- data
+
+
+@attack("Fetch, 20 times 10,000 partitions")
+def fetch_many_partitions(wire: Wire) -> list[Salvo]:
+    names = many_topics(wire, 10_000)
+    topics = [
+        FetchTopic(topic=name, partitions=[FetchPartition(0, partition_max_bytes=1000)])
+        for name in names
+    ]
+    request = FetchRequest(max_wait_ms=0, min_bytes=0, topics=topics, session_epoch=0)
+    return [Salvo(framed(request, 12)) for _ in range(20)]
+
+
+def produce_batches(topic: str, batches: list[bytes]) -> list[Salvo]:
+    """One request per batch, one after the other on one connection."""
+    requests = [
+        framed(
+            ProduceRequest(
+                acks=-1,
+                timeout_ms=60_000,
+                topic_data=[
+                    TopicProduceData(topic, partition_data=[PartitionProduceData(0, batch)])
+                ],
+            ),
+            9,
+        )
+        for batch in batches
+    ]
+    return [Salvo(b"".join(requests), len(requests))]
+
+
+def record_attack(number: int, make: Callable[[], tuple[dict[str, str], list[bytes]]]) -> Prepare:
+    """What records can do: ``make`` gives the settings of a topic, and batches for it."""
+
+    def prepare(wire: Wire) -> list[Salvo]:
+        settings, batches = make()
+        topic = f"records-{number}"
+        create_topics(wire, [topic], **{k.replace(".", "_"): v for k, v in settings.items()})
+        return produce_batches(topic, batches)
+
+    return prepare
+
+
+def add_record_attacks() -> None:
+    """Add those of ``benchmarks/stall_attacks_records.py``: its ``ATTACKS`` maps names to
+    functions that give (settings of a topic, batches as bytes)."""
+    if importlib.util.find_spec(RECORD_ATTACKS) is None:
+        return
+    module = importlib.import_module(RECORD_ATTACKS)
+    for number, (name, make) in enumerate(module.ATTACKS.items()):
+        ATTACKS[name] = record_attack(number, make)

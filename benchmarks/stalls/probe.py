@@ -1,0 +1,94 @@
+"""The probe: a process of its own that asks a small thing every few milliseconds.
+
+It is told over its standard input when a measurement begins and ends, and prints what it saw
+as one line of JSON. Besides the wall time of each answer it takes the CPU time that the broker
+used meanwhile: on a busy machine the wall time of a wait is not all the broker's doing.
+"""
+
+import json
+import sys
+import threading
+import time
+from pathlib import Path
+
+from benchmarks.stalls.wire import Wire, framed
+from moldau.protocol.messages.metadata import MetadataRequest
+
+INTERVAL_S = 0.003
+METADATA_VERSION = 12
+
+
+def cpu_ms(pid: int) -> float:
+    """CPU time of all threads of a process so far."""
+    total_ns = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        try:
+            total_ns += int((task / "schedstat").read_text().split()[0])
+        except OSError:  # the thread ended meanwhile
+            continue
+    return total_ns / 1e6
+
+
+class Probe:
+    """Asks for the brokers of the cluster, and for no topic, again and again."""
+
+    def __init__(self, port: int, pid: int) -> None:
+        self._wire = Wire(port)
+        self._pid = pid
+        self._question = framed(MetadataRequest(topics=[]), METADATA_VERSION)
+        self.is_over = False
+        self.forget()
+
+    def forget(self) -> None:
+        self.count = 0
+        # Wall and CPU milliseconds of the longest wait.
+        self.worst = (0.0, 0.0)
+        self.worst_cpu_ms = 0.0
+        # Of all waits beyond what is allowed.
+        self.waits_ms: list[float] = []
+
+    def run(self) -> None:
+        while not self.is_over:
+            cpu_before = cpu_ms(self._pid)
+            begin = time.perf_counter()
+            self._wire.socket.sendall(self._question)
+            self._wire.skip_frame()
+            wall = (time.perf_counter() - begin) * 1000
+            cpu = cpu_ms(self._pid) - cpu_before
+            self.count += 1
+            self.worst = max(self.worst, (wall, cpu))
+            self.worst_cpu_ms = max(self.worst_cpu_ms, cpu)
+            self.waits_ms.append(wall)
+            time.sleep(INTERVAL_S)
+
+    def seen(self) -> dict[str, float]:
+        waits = sorted(self.waits_ms) or [0.0]
+        return {
+            "answers": self.count,
+            "worst_ms": self.worst[0],
+            "worst_cpu_ms": self.worst[1],
+            "most_cpu_ms": self.worst_cpu_ms,
+            "p99_ms": waits[int(len(waits) * 0.99) - 1],
+        }
+
+
+def main() -> None:
+    probe = Probe(int(sys.argv[1]), int(sys.argv[2]))
+    asking = threading.Thread(target=probe.run)
+    asking.start()
+    for line in sys.stdin:
+        if line.strip() == "begin":
+            probe.forget()
+            print("{}", flush=True)
+        else:
+            # The question that is under way belongs to the measurement.
+            asked = probe.count
+            while probe.count == asked:
+                time.sleep(INTERVAL_S)
+            print(json.dumps(probe.seen()), flush=True)
+    probe.is_over = True
+    asking.join()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,241 @@
+"""However much one client asks for, others are answered while it is worked on.
+
+The short form of ``make stalls``: instead of how long others wait, it counts how often they get
+their turn. The broker's clock for shares moves on with every look, so a share is a fixed number
+of steps on every machine.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from itertools import count
+from typing import Any, NamedTuple
+
+import pytest
+
+from moldau.broker.dispatch import LARGE_REQUEST_BYTES, NAMES_MAX_BYTES
+from moldau.clock import ManualClock
+from moldau.errors import ErrorCode
+from moldau.network.session import CloseConnection
+from moldau.protocol.messages import alter_configs as legacy
+from moldau.protocol.messages import incremental_alter_configs as incremental
+from moldau.protocol.messages.alter_client_quotas import (
+    AlterClientQuotasRequest,
+    EntityData,
+    EntryData,
+    OpData,
+)
+from moldau.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from moldau.protocol.messages.delete_groups import DeleteGroupsRequest
+from moldau.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+)
+from moldau.protocol.messages.describe_groups import DescribeGroupsRequest
+from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest
+from moldau.protocol.messages.metadata import MetadataRequest
+from moldau.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from moldau.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from moldau.storage.simulated_disk import SimulatedDisk
+from tests.broker.simulated import SimulatedBroker
+
+MANY = 3_000
+STEPS_PER_SHARE = 100
+PARTITIONS = 1_000
+TOPIC, BROKER = 2, 4
+
+
+async def started() -> SimulatedBroker:
+    """A broker with a topic of many partitions, and a group that has committed all of them."""
+    broker = SimulatedBroker(
+        SimulatedDisk(seed=1), ManualClock(), {"offsets.topic.num.partitions": "2"}
+    )
+    await broker.node.start()
+    wide = CreatableTopic(name="wide", num_partitions=PARTITIONS, replication_factor=1)
+    await broker.send(CreateTopicsRequest(topics=[wide]), 7)
+    await broker.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 6)
+    await commit(broker, "wide-group", PARTITIONS)
+    clock = count()
+    turns = broker.node.broker.turns
+    turns.now = lambda: next(clock)
+    turns.share_s = STEPS_PER_SHARE
+    return broker
+
+
+async def commit(broker: SimulatedBroker, group: str, partitions: int) -> None:
+    offsets = [OffsetCommitRequestPartition(index, 1) for index in range(partitions)]
+    topics = [OffsetCommitRequestTopic(name="wide", partitions=offsets)]
+    await broker.send(OffsetCommitRequest(group_id=group, topics=topics), 9)
+
+
+class Attack(NamedTuple):
+    request: Any
+    version: int
+    steps: int = MANY
+
+
+def names(number: int = MANY) -> list[str]:
+    return [f"name-{each:05}" for each in range(number)]
+
+
+def describe_configs(resources: list[DescribeConfigsResource]) -> Attack:
+    return Attack(DescribeConfigsRequest(resources=resources), 4, len(resources))
+
+
+def alter_configs() -> Attack:
+    configs = [legacy.AlterableConfig("retention.ms", "1000")]
+    resources = [legacy.AlterConfigsResource(TOPIC, name, configs) for name in names()]
+    return Attack(legacy.AlterConfigsRequest(resources=resources), 2)
+
+
+def incremental_alter_configs() -> Attack:
+    configs = [incremental.AlterableConfig("retention.ms", 0, "1000")]
+    resources = [incremental.AlterConfigsResource(TOPIC, name, configs) for name in names()]
+    return Attack(incremental.IncrementalAlterConfigsRequest(resources=resources), 1)
+
+
+def alter_quotas() -> Attack:
+    ops = [OpData("producer_byte_rate", 1000.0)]
+    entries = [EntryData([EntityData("user", name)], ops) for name in names()]
+    return Attack(AlterClientQuotasRequest(entries=entries, validate_only=True), 1)
+
+
+def fetch() -> Attack:
+    partitions = [FetchPartition(index, partition_max_bytes=1000) for index in range(PARTITIONS)]
+    request = FetchRequest(topics=[FetchTopic(topic="wide", partitions=partitions)])
+    return Attack(request, 12, PARTITIONS)
+
+
+def fetch_offsets() -> Attack:
+    """Each of two groups, one of them asked for very often, is looked up in two steps."""
+    groups = [OffsetFetchRequestGroup("wide-group", topics=None) for _ in range(MANY)]
+    return Attack(OffsetFetchRequest(groups=groups), 8, MANY // 2)
+
+
+ATTACKS: dict[str, Callable[[], Attack]] = {
+    "DescribeConfigs of the broker": lambda: describe_configs(
+        [DescribeConfigsResource(BROKER, "1", ["log.dirs"])] * MANY
+    ),
+    "DescribeConfigs of a topic": lambda: describe_configs(
+        [DescribeConfigsResource(TOPIC, "wide", None)] * MANY
+    ),
+    "DescribeConfigs of unknown topics": lambda: describe_configs(
+        [DescribeConfigsResource(TOPIC, name, None) for name in names()]
+    ),
+    "AlterConfigs": alter_configs,
+    "IncrementalAlterConfigs": incremental_alter_configs,
+    "AlterClientQuotas": alter_quotas,
+    "DescribeGroups": lambda: Attack(DescribeGroupsRequest(groups=names()), 5),
+    "ConsumerGroupDescribe": lambda: Attack(ConsumerGroupDescribeRequest(group_ids=names()), 1),
+    "DeleteGroups": lambda: Attack(DeleteGroupsRequest(groups_names=names()), 2),
+    "FindCoordinator": lambda: Attack(
+        FindCoordinatorRequest(key_type=0, coordinator_keys=names()), 6
+    ),
+    "Fetch": fetch,
+    "OffsetFetch": fetch_offsets,
+}
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_others_get_their_turns_while_a_large_request_is_worked_on(name: str) -> None:
+    async def scenario() -> None:
+        broker = await started()
+        attack = ATTACKS[name]()
+        handled = broker.handle(attack.request, attack.version)
+        assert isinstance(handled, Awaitable), "it is not answered in one go"
+        working = asyncio.ensure_future(handled)
+        answered = 0
+        while not working.done():
+            probe = await broker.send(MetadataRequest(topics=[]), 12)
+            assert len(probe.brokers) == 1
+            answered += 1
+            await asyncio.sleep(0)
+        assert answered >= attack.steps / STEPS_PER_SHARE - 2
+        assert working.result()
+
+    asyncio.run(scenario())
+
+
+def test_a_small_request_is_answered_at_once() -> None:
+    async def scenario() -> None:
+        broker = await started()
+        resource = DescribeConfigsResource(TOPIC, "wide", ["retention.ms"])
+        for request, version in (
+            (DescribeConfigsRequest(resources=[resource]), 4),
+            (DescribeGroupsRequest(groups=["wide-group"]), 5),
+            (FindCoordinatorRequest(key_type=0, coordinator_keys=["a", "b"]), 6),
+            (OffsetFetchRequest(groups=[OffsetFetchRequestGroup("wide-group")]), 8),
+        ):
+            assert isinstance(broker.handle(request, version), list), type(request).__name__
+
+    asyncio.run(scenario())
+
+
+def test_all_offsets_of_a_group_are_the_same_however_many_steps_it_takes() -> None:
+    async def scenario() -> None:
+        broker = await started()
+        for number in (1, 3):
+            groups = [OffsetFetchRequestGroup("wide-group", topics=None) for _ in range(number)]
+            response = await broker.send(OffsetFetchRequest(groups=groups), 8)
+            for group in response.groups:
+                (topic,) = group.topics
+                assert [each.partition_index for each in topic.partitions] == list(
+                    range(PARTITIONS)
+                )
+                assert {each.committed_offset for each in topic.partitions} == {1}
+
+    asyncio.run(scenario())
+
+
+def test_groups_are_deleted_each_with_its_own_answer() -> None:
+    async def scenario() -> None:
+        broker = await started()
+        kept = names(300)
+        for group in kept:
+            await commit(broker, group, 1)
+        asked = [name for group in kept for name in (group, f"no-{group}", group)]
+        response = await broker.send(DeleteGroupsRequest(groups_names=asked), 2)
+        codes = {result.group_id: result.error_code for result in response.results}
+        assert len(response.results) == len(codes) == 600
+        assert {codes[group] for group in kept} == {0}
+        assert {codes[f"no-{group}"] for group in kept} == {ErrorCode.GROUP_ID_NOT_FOUND}
+        again = await broker.send(DeleteGroupsRequest(groups_names=kept), 2)
+        assert {each.error_code for each in again.results} == {ErrorCode.GROUP_ID_NOT_FOUND}
+
+    asyncio.run(scenario())
+
+
+def test_a_large_request_that_is_no_request_ends_its_connection() -> None:
+    async def scenario() -> None:
+        from moldau.protocol.primitives import MalformedMessage
+
+        broker = await started()
+        request = DescribeGroupsRequest(groups=names())
+        header_and_body = broker_frame(request, 5)
+        assert len(header_and_body) > LARGE_REQUEST_BYTES
+        with pytest.raises(MalformedMessage):
+            await broker.dispatcher.handle(broker.session, header_and_body[:-100])  # type: ignore[misc]
+
+    asyncio.run(scenario())
+
+
+def test_a_request_that_names_more_than_anybody_needs_is_refused_unread() -> None:
+    async def scenario() -> None:
+        broker = await started()
+        groups = ["x" * 30_000] * (NAMES_MAX_BYTES // 30_000 + 1)
+        with pytest.raises(CloseConnection, match="ask for fewer at a time"):
+            await broker.send(DescribeGroupsRequest(groups=groups), 5)
+
+    asyncio.run(scenario())
+
+
+def broker_frame(request: Any, version: int) -> bytes:
+    from moldau.protocol.header import encode_request_header
+
+    header: bytes = encode_request_header(request.API_KEY, version, 1, "test")
+    return header + bytes(request.encode(version))
