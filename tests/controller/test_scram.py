@@ -2,6 +2,7 @@
 
 import base64
 
+from moldau.controller.outcome import decided
 from moldau.controller.scram import alter_user_scram_credentials, describe_user_scram_credentials
 from moldau.errors import ErrorCode
 from moldau.metadata.image import MetadataImage, ScramCredential
@@ -44,7 +45,7 @@ def codes(*upsertions: object, deletions: tuple[object, ...] = ()) -> dict[str, 
         upsertions=list(upsertions),  # type: ignore[arg-type]
         deletions=list(deletions),  # type: ignore[arg-type]
     )
-    outcome = alter_user_scram_credentials(IMAGE, request)
+    outcome = decided(alter_user_scram_credentials(IMAGE, request))
     succeeded = [each for each in outcome.response.results if each.error_code == 0]
     assert len(outcome.records) == len(succeeded)
     return {each.user: each.error_code for each in outcome.response.results}
@@ -52,7 +53,7 @@ def codes(*upsertions: object, deletions: tuple[object, ...] = ()) -> dict[str, 
 
 def test_keys_are_derived_as_rfc_7677_has_it() -> None:
     request = AlterUserScramCredentialsRequest(upsertions=[upsertion("user")])  # type: ignore[list-item]
-    (record,) = alter_user_scram_credentials(IMAGE, request).records
+    (record,) = decided(alter_user_scram_credentials(IMAGE, request)).records
     server_key = base64.b64encode(record.server_key)  # type: ignore[attr-defined]
     stored_key = base64.b64encode(record.stored_key)  # type: ignore[attr-defined]
     assert server_key == b"wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU="
@@ -82,9 +83,10 @@ def test_what_cannot_be_kept_is_refused_with_its_reason() -> None:
 
 def test_a_credential_is_removed_by_its_mechanism() -> None:
     deletion = ScramCredentialDeletion(name="anna", mechanism=SHA_512)
-    outcome = alter_user_scram_credentials(
+    deciding = alter_user_scram_credentials(
         IMAGE, AlterUserScramCredentialsRequest(deletions=[deletion])
     )
+    outcome = decided(deciding)
     assert outcome.records == [RemoveUserScramCredentialRecord(name="anna", mechanism=SHA_512)]
 
 

@@ -166,4 +166,4 @@ class Broker:
         """Create what a client asked about. A name that cannot be is answered as unknown."""
         topics = [creatable_topic(name, self.config) for name in dict.fromkeys(names)]
         request = CreateTopicsRequest(topics=topics)
-        await self.change(lambda: self.controller.create_topics(request))
+        await self.change_in_turns(lambda: self.controller.creating_topics(request))

@@ -125,24 +125,45 @@ class Controller:
     # Topics
 
     def create_topics(self, request: CreateTopicsRequest) -> Outcome[CreateTopicsResponse]:
+        return decided(self.creating_topics(request))
+
+    def creating_topics(self, request: CreateTopicsRequest) -> Deciding[CreateTopicsResponse]:
         return topics.create_topics(self.state, request)
 
     def delete_topics(
         self, request: DeleteTopicsRequest, version: int
     ) -> Outcome[DeleteTopicsResponse]:
+        return decided(self.deleting_topics(request, version))
+
+    def deleting_topics(
+        self, request: DeleteTopicsRequest, version: int
+    ) -> Deciding[DeleteTopicsResponse]:
         return topics.delete_topics(self.state, request, version)
 
     def create_partitions(
         self, request: CreatePartitionsRequest
     ) -> Outcome[CreatePartitionsResponse]:
+        return decided(self.creating_partitions(request))
+
+    def creating_partitions(
+        self, request: CreatePartitionsRequest
+    ) -> Deciding[CreatePartitionsResponse]:
         return new_partitions.create_partitions(self.state, request)
 
     def elect_leaders(self, request: ElectLeadersRequest) -> Outcome[ElectLeadersResponse]:
+        return decided(self.electing_leaders(request))
+
+    def electing_leaders(self, request: ElectLeadersRequest) -> Deciding[ElectLeadersResponse]:
         return elections.elect_leaders(self.state, request)
 
     def alter_partition_reassignments(
         self, request: AlterPartitionReassignmentsRequest
     ) -> Outcome[AlterPartitionReassignmentsResponse]:
+        return decided(self.altering_partition_reassignments(request))
+
+    def altering_partition_reassignments(
+        self, request: AlterPartitionReassignmentsRequest
+    ) -> Deciding[AlterPartitionReassignmentsResponse]:
         return elections.alter_partition_reassignments(self.state, request)
 
     def list_partition_reassignments(
@@ -192,6 +213,11 @@ class Controller:
     def alter_user_scram_credentials(
         self, request: AlterUserScramCredentialsRequest
     ) -> Outcome[AlterUserScramCredentialsResponse]:
+        return decided(self.altering_user_scram_credentials(request))
+
+    def altering_user_scram_credentials(
+        self, request: AlterUserScramCredentialsRequest
+    ) -> Deciding[AlterUserScramCredentialsResponse]:
         return scram.alter_user_scram_credentials(self.image, request)
 
     def describe_user_scram_credentials(

@@ -3,7 +3,7 @@
 from typing import Final
 
 from moldau.controller.leader_changes import is_unclean_election_enabled, partition_change
-from moldau.controller.outcome import Outcome
+from moldau.controller.outcome import Deciding, Outcome
 from moldau.controller.partition_change import PREFERRED, UNCLEAN, without
 from moldau.controller.partitions import check_manual_assignment
 from moldau.controller.state import ControllerState, check_record_count
@@ -36,7 +36,7 @@ _ELECTION_TYPES: Final = {0: PREFERRED, 1: UNCLEAN}
 
 def elect_leaders(
     state: ControllerState, request: ElectLeadersRequest
-) -> Outcome[ElectLeadersResponse]:
+) -> Deciding[ElectLeadersResponse]:
     """Elect the preferred replica or, if unclean, any replica where there is no leader.
 
     Raises:
@@ -56,13 +56,14 @@ def elect_leaders(
                 result = _elect(state, topic.name, partition, election, records)
                 if result.error_code != ErrorCode.ELECTION_NOT_NEEDED:
                     partitions.append(result)
+                yield
             results.append(ReplicaElectionResult(topic=topic.name, partition_result=partitions))
     else:
         for wanted in request.topic_partitions:
-            partitions = [
-                _elect(state, wanted.topic, partition, election, records)
-                for partition in wanted.partitions
-            ]
+            partitions = []
+            for partition in wanted.partitions:
+                partitions.append(_elect(state, wanted.topic, partition, election, records))
+                yield
             results.append(ReplicaElectionResult(topic=wanted.topic, partition_result=partitions))
     return Outcome(records, ElectLeadersResponse(replica_election_results=results))
 
@@ -103,7 +104,7 @@ def _try_election(
 
 def alter_partition_reassignments(
     state: ControllerState, request: AlterPartitionReassignmentsRequest
-) -> Outcome[AlterPartitionReassignmentsResponse]:
+) -> Deciding[AlterPartitionReassignmentsResponse]:
     """Start a reassignment of replicas, or cancel one."""
     records: list[Message] = []
     responses = []
@@ -121,6 +122,7 @@ def alter_partition_reassignments(
                 response.error_code = error.code
                 response.error_message = error.message
             partitions.append(response)
+            yield
         responses.append(ReassignableTopicResponse(name=topic.name, partitions=partitions))
     return Outcome(
         records,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from moldau.controller.outcome import Outcome
+from moldau.controller.outcome import Deciding, Outcome
 from moldau.controller.placement import place_replicas
 from moldau.controller.state import ControllerState, check_record_count
 from moldau.errors import ApiError, ErrorCode
@@ -90,11 +90,12 @@ def check_manual_assignment(
 
 def create_partitions(
     state: ControllerState, request: CreatePartitionsRequest
-) -> Outcome[CreatePartitionsResponse]:
+) -> Deciding[CreatePartitionsResponse]:
     """Add partitions to topics; with ``validate_only``, validate without applying."""
     counts: dict[str, int] = {}
     for topic in request.topics:
         counts[topic.name] = counts.get(topic.name, 0) + 1
+        yield
     results = [
         CreatePartitionsTopicResult(
             name=name,
@@ -116,6 +117,7 @@ def create_partitions(
             result.error_code = error.code
             result.error_message = error.message
         results.append(result)
+        yield
     if request.validate_only:
         records = []
     return Outcome(records, CreatePartitionsResponse(results=results))

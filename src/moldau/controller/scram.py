@@ -7,9 +7,11 @@ stored as in Kafka, for SASL listeners, which this broker does not have yet.
 
 import hashlib
 import hmac
+from collections import Counter
 from typing import Final
 
-from moldau.controller.outcome import Outcome
+from moldau.controller.outcome import Deciding, Outcome
+from moldau.controller.state import check_record_count
 from moldau.errors import ApiError, ErrorCode
 from moldau.metadata.image import MetadataImage
 from moldau.protocol.message import Message
@@ -41,12 +43,13 @@ Change = ScramCredentialDeletion | ScramCredentialUpsertion
 
 def alter_user_scram_credentials(
     image: MetadataImage, request: AlterUserScramCredentialsRequest
-) -> Outcome[AlterUserScramCredentialsResponse]:
+) -> Deciding[AlterUserScramCredentialsResponse]:
     """Set and remove credentials; users are independent and may be named once."""
     changes: dict[str, list[Change]] = {}
     asked: list[Change] = [*request.deletions, *request.upsertions]
     for change in asked:
         changes.setdefault(change.name, []).append(change)
+        yield
     records: list[Message] = []
     results = []
     for user, wanted in changes.items():
@@ -55,11 +58,13 @@ def alter_user_scram_credentials(
             if len(wanted) > 1:
                 message = "A user credential cannot be altered twice in the same request"
                 raise ApiError(ErrorCode.DUPLICATE_RESOURCE, message)
+            check_record_count(len(records) + 1)
             records.append(_record(image, wanted[0]))
         except ApiError as error:
             result.error_code = error.code
             result.error_message = error.message
         results.append(result)
+        yield
     return Outcome(records, AlterUserScramCredentialsResponse(results=results))
 
 
@@ -98,7 +103,7 @@ def describe_user_scram_credentials(
     else:
         names = sorted({user for _, user in image.scram})
     return DescribeUserScramCredentialsResponse(
-        results=[_described(image, name, names.count(name)) for name in dict.fromkeys(names)],
+        results=[_described(image, name, times) for name, times in Counter(names).items()],
     )
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from moldau.config.broker import BrokerConfig
 from moldau.controller.configs import alter_resource, clear_elr_records
-from moldau.controller.outcome import Outcome
+from moldau.controller.outcome import Deciding, Outcome
 from moldau.controller.partitions import (
     check_manual_assignment,
     place_partitions,
@@ -46,18 +46,26 @@ UNKNOWN_TOPIC_ID: Final = "This server does not host this topic ID."
 
 def create_topics(
     state: ControllerState, request: CreateTopicsRequest
-) -> Outcome[CreateTopicsResponse]:
+) -> Deciding[CreateTopicsResponse]:
     """Create topics; with ``validate_only``, validate without applying."""
+    results: list[CreatableTopicResult] = []
     once, twice = _split_duplicates(topic.name for topic in request.topics)
+    yield
     wanted = [t for t in request.topics if t.name in once and t.name != METADATA_TOPIC]
+    yield
     try:
         _check_partition_count(wanted, state.config.num_partitions)
         creation = _Creation(state)
-        results = [creation.create(topic) for topic in wanted]
-        check_record_count(len(creation.records))
+        for topic in wanted:
+            results.append(creation.create(topic))
+            check_record_count(len(creation.records))
+            yield
     except ApiError as error:
         # Such a request fails as a whole: every topic gets the same error.
-        results = [_failed(topic.name, error) for topic in request.topics]
+        results = []
+        for topic in request.topics:
+            results.append(_failed(topic.name, error))
+            yield
         return Outcome([], CreateTopicsResponse(topics=results))
     for name in twice:
         duplicate = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
@@ -234,14 +242,16 @@ class _Creation:
 
 def delete_topics(
     state: ControllerState, request: DeleteTopicsRequest, version: int
-) -> Outcome[DeleteTopicsResponse]:
+) -> Deciding[DeleteTopicsResponse]:
     """Delete topics by name or by id, but not by both."""
     if not state.config.delete_topic_enable:
         return Outcome([], _deletion_disabled(request, version))
     deletion = _Deletion(state)
     for name in request.topic_names:
         deletion.by_name(name)
+        yield
     for topic in request.topics:
+        yield
         if topic.name is None and topic.topic_id == NO_UUID:
             deletion.fail(None, NO_UUID, "Neither topic name nor id were specified.")
         elif topic.name is None:
@@ -251,7 +261,8 @@ def delete_topics(
         else:
             message = "You may not specify both topic name and topic id."
             deletion.fail(topic.name, topic.topic_id, message)
-    return deletion.finish()
+    outcome = yield from deletion.finish()
+    return outcome
 
 
 def _deletion_disabled(request: DeleteTopicsRequest, version: int) -> DeleteTopicsResponse:
@@ -292,16 +303,19 @@ class _Deletion:
             )
         )
 
-    def finish(self) -> Outcome[DeleteTopicsResponse]:
+    def finish(self) -> Deciding[DeleteTopicsResponse]:
         for name, count in self._names.items():
             if count > 1:
                 self.fail(name, NO_UUID, "Duplicate topic name.")
+            yield
         for topic_id, count in self._ids.items():
             if count > 1:
                 self.fail(None, topic_id, "Duplicate topic id.")
+            yield
         image = self._state.image
         found: dict[bytes, str] = {}
         for topic_id, count in self._ids.items():
+            yield
             topic = image.topics_by_id.get(topic_id)
             if count > 1:
                 continue
@@ -310,6 +324,7 @@ class _Deletion:
             else:
                 found[topic_id] = topic.name
         for name, count in self._names.items():
+            yield
             if count > 1:
                 continue
             topic = image.topics_by_name.get(name)
@@ -329,4 +344,5 @@ class _Deletion:
             self._results.append(
                 DeletableTopicResult(name=name, topic_id=topic_id, error_message=None)
             )
+            yield
         return Outcome(records, DeleteTopicsResponse(responses=self._results))

@@ -70,21 +70,22 @@ logger = logging.getLogger(__name__)
 def create_topics(
     broker: "Broker", request: CreateTopicsRequest, context: "RequestContext"
 ) -> Awaitable[CreateTopicsResponse]:
-    change = broker.change(lambda: broker.controller.create_topics(request))
+    change = broker.change_in_turns(lambda: broker.controller.creating_topics(request))
     return or_refused(change, lambda error: topics_not_created(request, error))
 
 
 def delete_topics(
     broker: "Broker", request: DeleteTopicsRequest, context: "RequestContext"
 ) -> Awaitable[DeleteTopicsResponse]:
-    change = broker.change(lambda: broker.controller.delete_topics(request, context.api_version))
+    controller, version = broker.controller, context.api_version
+    change = broker.change_in_turns(lambda: controller.deleting_topics(request, version))
     return or_refused(change, lambda error: topics_not_deleted(request, error))
 
 
 def create_partitions(
     broker: "Broker", request: CreatePartitionsRequest, context: "RequestContext"
 ) -> Awaitable[CreatePartitionsResponse]:
-    change = broker.change(lambda: broker.controller.create_partitions(request))
+    change = broker.change_in_turns(lambda: broker.controller.creating_partitions(request))
     return or_refused(change, lambda error: partitions_not_created(request, error))
 
 
@@ -166,13 +167,15 @@ def _alter_loggers(
 def elect_leaders(
     broker: "Broker", request: ElectLeadersRequest, context: "RequestContext"
 ) -> Awaitable[ElectLeadersResponse]:
-    return broker.change(lambda: broker.controller.elect_leaders(request))
+    return broker.change_in_turns(lambda: broker.controller.electing_leaders(request))
 
 
 def alter_reassignments(
     broker: "Broker", request: AlterPartitionReassignmentsRequest, context: "RequestContext"
 ) -> Awaitable[AlterPartitionReassignmentsResponse]:
-    return broker.change(lambda: broker.controller.alter_partition_reassignments(request))
+    return broker.change_in_turns(
+        lambda: broker.controller.altering_partition_reassignments(request)
+    )
 
 
 def list_reassignments(
@@ -223,7 +226,9 @@ def describe_client_quotas(
 def alter_user_scram_credentials(
     broker: "Broker", request: AlterUserScramCredentialsRequest, context: "RequestContext"
 ) -> Awaitable[AlterUserScramCredentialsResponse]:
-    return broker.change(lambda: broker.controller.alter_user_scram_credentials(request))
+    return broker.change_in_turns(
+        lambda: broker.controller.altering_user_scram_credentials(request)
+    )
 
 
 def describe_user_scram_credentials(

@@ -1,9 +1,11 @@
 """ListOffsets and OffsetForLeaderEpoch: from a time, or an epoch, to an offset."""
 
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final
 
 from moldau.broker.partition import Partition
 from moldau.errors import ApiError, ErrorCode
+from moldau.network.turns import Steps
 from moldau.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -43,7 +45,14 @@ UNKNOWN: Final = -1
 
 def handle(
     broker: "Broker", request: ListOffsetsRequest, context: "RequestContext"
-) -> ListOffsetsResponse:
+) -> ListOffsetsResponse | Awaitable[ListOffsetsResponse]:
+    return context.in_turns(_listed(broker, request, context.api_version))
+
+
+def _listed(
+    broker: "Broker", request: ListOffsetsRequest, version: int
+) -> Steps[ListOffsetsResponse]:
+    """A partition is a step: an offset of a time may have to be looked up in files."""
     # None where a partition is asked for twice: which of the answers would be the right one?
     asked: dict[str, dict[int, ListOffsetsPartition | None]] = {}
     for topic in request.topics:
@@ -51,18 +60,15 @@ def handle(
         for wanted in topic.partitions:
             index = wanted.partition_index
             of_topic[index] = None if index in of_topic else wanted
-    return ListOffsetsResponse(
-        topics=[
-            ListOffsetsTopicResponse(
-                name=name,
-                partitions=[
-                    _list_one(broker, name, index, wanted, request, context.api_version)
-                    for index, wanted in of_topic.items()
-                ],
-            )
-            for name, of_topic in asked.items()
-        ]
-    )
+        yield
+    response = ListOffsetsResponse()
+    for name, of_topic in asked.items():
+        answer = ListOffsetsTopicResponse(name=name)
+        response.topics.append(answer)
+        for index, each in of_topic.items():
+            answer.partitions.append(_list_one(broker, name, index, each, request, version))
+            yield
+    return response
 
 
 def _list_one(
@@ -130,16 +136,21 @@ def _find(partition: Partition, timestamp: int, isolation_level: int) -> tuple[i
 
 def handle_leader_epoch(
     broker: "Broker", request: OffsetForLeaderEpochRequest, context: "RequestContext"
-) -> OffsetForLeaderEpochResponse:
-    return OffsetForLeaderEpochResponse(
-        topics=[
-            OffsetForLeaderTopicResult(
-                topic=topic.topic,
-                partitions=[_end_of_epoch(broker, topic.topic, each) for each in topic.partitions],
-            )
-            for topic in request.topics
-        ]
-    )
+) -> OffsetForLeaderEpochResponse | Awaitable[OffsetForLeaderEpochResponse]:
+    return context.in_turns(_ends_of_epochs(broker, request))
+
+
+def _ends_of_epochs(
+    broker: "Broker", request: OffsetForLeaderEpochRequest
+) -> Steps[OffsetForLeaderEpochResponse]:
+    response = OffsetForLeaderEpochResponse()
+    for topic in request.topics:
+        answer = OffsetForLeaderTopicResult(topic=topic.topic)
+        response.topics.append(answer)
+        for each in topic.partitions:
+            answer.partitions.append(_end_of_epoch(broker, topic.topic, each))
+            yield
+    return response
 
 
 def _end_of_epoch(broker: "Broker", topic: str, wanted: OffsetForLeaderPartition) -> EpochEndOffset:

@@ -1,11 +1,14 @@
 """DescribeLogDirs and AlterReplicaLogDirs: what lies on which disk, and moving it to another."""
 
+import asyncio
 import os
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final
 
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import TopicPartition
 from moldau.metadata.features import METADATA_4_3_IV0
+from moldau.network.turns import Steps
 from moldau.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirPartitionResult,
     AlterReplicaLogDirsRequest,
@@ -27,31 +30,41 @@ if TYPE_CHECKING:
     from moldau.broker.dispatch import RequestContext
 
 _NO_LAG: Final = -1
+MOVED_PER_TURN: Final = 20
 
 
 def describe(
     broker: "Broker", request: DescribeLogDirsRequest, context: "RequestContext"
-) -> DescribeLogDirsResponse:
+) -> DescribeLogDirsResponse | Awaitable[DescribeLogDirsResponse]:
+    return context.in_turns(_describing(broker, request))
+
+
+def _describing(
+    broker: "Broker", request: DescribeLogDirsRequest
+) -> Steps[DescribeLogDirsResponse]:
     wanted: set[TopicPartition] | None = None
     if request.topics is not None:
-        wanted = {
-            TopicPartition(topic.topic, index)
-            for topic in request.topics
-            for index in topic.partitions
-        }
+        wanted = set()
+        for topic in request.topics:
+            wanted.update(TopicPartition(topic.topic, index) for index in topic.partitions)
+            yield
     logs = broker.logs
     found: dict[str, list[tuple[PartitionLog, bool]]] = {path: [] for path in logs.dirs.paths}
     for known, is_future in ((logs.logs, False), (logs.future_logs, True)):
-        for topic_partition, log in known.items():
+        for topic_partition, log in list(known.items()):
             if wanted is None or topic_partition in wanted:
                 found[log.log_dir].append((log, is_future))
-    results = [_describe(broker, path, found[path]) for path in logs.dirs.paths]
-    return DescribeLogDirsResponse(results=results)
+            yield
+    response = DescribeLogDirsResponse()
+    for path in logs.dirs.paths:
+        result = yield from _describe(broker, path, found[path])
+        response.results.append(result)
+    return response
 
 
 def _describe(
     broker: "Broker", path: str, found: list[tuple[PartitionLog, bool]]
-) -> DescribeLogDirsResult:
+) -> Steps[DescribeLogDirsResult]:
     absolute = os.path.abspath(path)
     try:
         if path in broker.logs.dirs.offline:
@@ -72,6 +85,7 @@ def _describe(
                 is_future_key=is_future,
             )
         )
+        yield
     return DescribeLogDirsResult(
         log_dir=absolute,
         topics=list(topics.values()),
@@ -102,7 +116,9 @@ async def alter(
         for index in topic.partitions
     }
     topics: dict[str, AlterReplicaLogDirTopicResult] = {}
-    for topic_partition, path in wanted.items():
+    for number, (topic_partition, path) in enumerate(wanted.items()):
+        if number % MOVED_PER_TURN == MOVED_PER_TURN - 1:
+            await asyncio.sleep(0)
         result = AlterReplicaLogDirPartitionResult(partition_index=topic_partition.partition)
         try:
             await _move(broker, topic_partition, path)

@@ -1,10 +1,13 @@
 """DeleteRecords and DescribeProducers: looking at, and trimming, the logs led here."""
 
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final
 
+from moldau.broker.dispatch import MAX_ANSWER_BYTES, answer_too_large
 from moldau.broker.partition import Partition
 from moldau.controller.topic_names import topic_name_problem
 from moldau.errors import ApiError, ErrorCode
+from moldau.network.turns import Steps, dropping
 from moldau.protocol.messages.delete_records import (
     DeleteRecordsPartitionResult,
     DeleteRecordsRequest,
@@ -24,28 +27,33 @@ if TYPE_CHECKING:
     from moldau.broker.dispatch import RequestContext
 
 NO_LOW_WATERMARK: Final = -1
+# On the wire.
+PRODUCER_BYTES: Final = 35
 
 
 def delete_records(
     broker: "Broker", request: DeleteRecordsRequest, context: "RequestContext"
-) -> DeleteRecordsResponse:
+) -> DeleteRecordsResponse | Awaitable[DeleteRecordsResponse]:
+    return context.in_turns(_deleting(broker, request))
+
+
+def _deleting(broker: "Broker", request: DeleteRecordsRequest) -> Steps[DeleteRecordsResponse]:
+    """A partition is a step: segments may have to go."""
     # Of a partition that is named twice only the last offset counts: deleting is for good.
     offsets: dict[str, dict[int, int]] = {}
     for topic in request.topics:
         of_topic = offsets.setdefault(topic.name, {})
         for wanted in topic.partitions:
             of_topic[wanted.partition_index] = wanted.offset
-    return DeleteRecordsResponse(
-        topics=[
-            DeleteRecordsTopicResult(
-                name=name,
-                partitions=[
-                    _deleted(broker, name, index, offset) for index, offset in of_topic.items()
-                ],
-            )
-            for name, of_topic in offsets.items()
-        ]
-    )
+        yield
+    response = DeleteRecordsResponse()
+    for name, of_topic in offsets.items():
+        answer = DeleteRecordsTopicResult(name=name)
+        response.topics.append(answer)
+        for index, offset in of_topic.items():
+            answer.partitions.append(_deleted(broker, name, index, offset))
+            yield
+    return response
 
 
 def _deleted(broker: "Broker", topic: str, index: int, offset: int) -> DeleteRecordsPartitionResult:
@@ -71,18 +79,31 @@ def _delete_before(partition: Partition, offset: int) -> int:
 
 def describe_producers(
     broker: "Broker", request: DescribeProducersRequest, context: "RequestContext"
-) -> DescribeProducersResponse:
-    return DescribeProducersResponse(
-        topics=[
-            TopicResponse(
-                name=topic.name,
-                partitions=[
-                    _producers_of(broker, topic.name, index) for index in topic.partition_indexes
-                ],
-            )
-            for topic in request.topics
-        ]
-    )
+) -> DescribeProducersResponse | Awaitable[DescribeProducersResponse]:
+    return context.in_turns(_described(broker, request))
+
+
+def _described(
+    broker: "Broker", request: DescribeProducersRequest
+) -> Steps[DescribeProducersResponse]:
+    """A partition is a step; one that is named twice is described once."""
+    known: dict[tuple[str, int], PartitionResponse] = {}
+    response = DescribeProducersResponse()
+    answer_bytes = 0
+    for topic in request.topics:
+        answer = TopicResponse(name=topic.name)
+        response.topics.append(answer)
+        for index in topic.partition_indexes:
+            described = known.get((topic.name, index))
+            if described is None:
+                described = known[topic.name, index] = _producers_of(broker, topic.name, index)
+            answer_bytes += PRODUCER_BYTES * len(described.active_producers)
+            if answer_bytes > MAX_ANSWER_BYTES:
+                described = _refused(index, answer_too_large())
+            answer.partitions.append(described)
+            yield
+    yield from dropping(known)
+    return response
 
 
 def _producers_of(broker: "Broker", topic: str, index: int) -> PartitionResponse:
@@ -93,9 +114,7 @@ def _producers_of(broker: "Broker", topic: str, index: int) -> PartitionResponse
         partition = broker.replicas.partition(topic, index)
         partition.check_leader(-1)
     except ApiError as error:
-        return PartitionResponse(
-            partition_index=index, error_code=error.code, error_message=error.message
-        )
+        return _refused(index, error)
     return PartitionResponse(
         partition_index=index,
         active_producers=[
@@ -109,4 +128,10 @@ def _producers_of(broker: "Broker", topic: str, index: int) -> PartitionResponse
             )
             for each in partition.log.producers.active_producers()
         ],
+    )
+
+
+def _refused(index: int, error: ApiError) -> PartitionResponse:
+    return PartitionResponse(
+        partition_index=index, error_code=error.code, error_message=error.message
     )

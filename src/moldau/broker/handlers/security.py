@@ -4,9 +4,11 @@ Clients and tools look at the error to tell "not here" from "never heard of it":
 says what a broker of Apache Kafka with plain listeners and without an authorizer says.
 """
 
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final
 
 from moldau.errors import ErrorCode
+from moldau.network.turns import Steps
 from moldau.protocol.messages.create_acls import (
     AclCreationResult,
     CreateAclsRequest,
@@ -77,26 +79,36 @@ def describe_acls(
 
 def create_acls(
     broker: "Broker", request: CreateAclsRequest, context: "RequestContext"
-) -> CreateAclsResponse:
-    return CreateAclsResponse(
-        results=[
+) -> CreateAclsResponse | Awaitable[CreateAclsResponse]:
+    return context.in_turns(_creations_refused(request))
+
+
+def _creations_refused(request: CreateAclsRequest) -> Steps[CreateAclsResponse]:
+    response = CreateAclsResponse()
+    for _ in request.creations:
+        response.results.append(
             AclCreationResult(error_code=ErrorCode.SECURITY_DISABLED, error_message=NO_AUTHORIZER)
-            for _ in request.creations
-        ]
-    )
+        )
+        yield
+    return response
 
 
 def delete_acls(
     broker: "Broker", request: DeleteAclsRequest, context: "RequestContext"
-) -> DeleteAclsResponse:
-    return DeleteAclsResponse(
-        filter_results=[
+) -> DeleteAclsResponse | Awaitable[DeleteAclsResponse]:
+    return context.in_turns(_deletions_refused(request))
+
+
+def _deletions_refused(request: DeleteAclsRequest) -> Steps[DeleteAclsResponse]:
+    response = DeleteAclsResponse()
+    for _ in request.filters:
+        response.filter_results.append(
             DeleteAclsFilterResult(
                 error_code=ErrorCode.SECURITY_DISABLED, error_message=NO_AUTHORIZER
             )
-            for _ in request.filters
-        ]
-    )
+        )
+        yield
+    return response
 
 
 def create_token(

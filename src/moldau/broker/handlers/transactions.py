@@ -4,10 +4,12 @@ Transactions do not exist here yet, so whoever looks for hanging ones finds none
 there is to say, and it is true.
 """
 
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final
 
 from moldau.errors import ApiError, ErrorCode
 from moldau.group_coordinator.consumer.subscription import compile_regex
+from moldau.network.turns import Steps
 from moldau.protocol.messages.describe_transactions import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
@@ -50,17 +52,17 @@ def list_transactions(
 
 def describe_transactions(
     broker: "Broker", request: DescribeTransactionsRequest, context: "RequestContext"
-) -> DescribeTransactionsResponse:
-    return DescribeTransactionsResponse(
-        transaction_states=[
-            TransactionState(
-                error_code=(
-                    ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
-                    if transactional_id
-                    else ErrorCode.INVALID_REQUEST
-                ),
-                transactional_id=transactional_id,
-            )
-            for transactional_id in request.transactional_ids
-        ]
-    )
+) -> DescribeTransactionsResponse | Awaitable[DescribeTransactionsResponse]:
+    return context.in_turns(_described(request))
+
+
+def _described(request: DescribeTransactionsRequest) -> Steps[DescribeTransactionsResponse]:
+    response = DescribeTransactionsResponse()
+    for transactional_id in request.transactional_ids:
+        is_named = bool(transactional_id)
+        code = ErrorCode.TRANSACTIONAL_ID_NOT_FOUND if is_named else ErrorCode.INVALID_REQUEST
+        response.transaction_states.append(
+            TransactionState(error_code=code, transactional_id=transactional_id)
+        )
+        yield
+    return response
