@@ -112,6 +112,8 @@ KERNEL = (
     "moldau.record.key_hash",
     "moldau.record.offset_map",
     "moldau.record.rebase",
+    "moldau.record.refused",
+    "moldau.record.renumber",
     "moldau.record.retention_filter",
     "moldau.record.run_filter",
     "moldau.record.scatter",

@@ -11,7 +11,7 @@ from moldau.clock import ManualClock
 from moldau.config.broker import BrokerConfig
 from moldau.config.listeners import Listener
 from moldau.network.limits import ServerLimits
-from moldau.network.session import Handler, Session
+from moldau.network.session import Handler, Overlapping, Session
 from moldau.protocol.api import APIS
 from moldau.protocol.header import decode_response_header, encode_request_header
 from moldau.protocol.messages.create_topics import (
@@ -67,6 +67,7 @@ class SimulatedBroker:
         clock: ManualClock,
         settings: Mapping[str, str] | None = None,
         seed: int = 1,
+        executor: Executor | None = None,
     ) -> None:
         config = BrokerConfig.from_properties({"log.dirs": "/disk", **(settings or {})})
         self.session = Session("simulated", 1, "PLAINTEXT")
@@ -75,7 +76,7 @@ class SimulatedBroker:
             disk=disk,
             clock=clock,
             rng=random.Random(seed),
-            executor=InlineExecutor(),
+            executor=executor or InlineExecutor(),
             make_server=cast(Any, NoServer),
         )
 
@@ -91,7 +92,13 @@ class SimulatedBroker:
     async def send(self, request: Any, version: int) -> Any:
         key = request.API_KEY
         handled = self.handle(request, version)
-        reply = await handled if isinstance(handled, Awaitable) else handled
+        if isinstance(handled, Overlapping):
+            handled = handled.awaitable
+        return self.read_reply(
+            await handled if isinstance(handled, Awaitable) else handled, key, version
+        )
+
+    def read_reply(self, reply: Any, key: int, version: int) -> Any:
         answer = b"".join(
             part.read() if isinstance(part, FileRegion) else bytes(part)
             for part in cast(Any, reply)

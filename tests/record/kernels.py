@@ -24,6 +24,8 @@ MODULES = (
     "moldau.record.gather",
     "moldau.record.key_hash",
     "moldau.record.scatter",
+    "moldau.record.renumber",
+    "moldau.record.refused",
 )
 
 
@@ -32,7 +34,7 @@ class Kernel:
 
     def __init__(self, modules: list[ModuleType]) -> None:
         columns, batch_run, offset_map, retention_filter, run_filter, rebase, *writing = modules
-        gather, key_hash, scatter = writing
+        gather, key_hash, scatter, renumber, refused = writing
         self.is_compiled = not str(columns.__file__).endswith(".py")
         self.index_records = columns.index_records
         self.find_run = batch_run.find_run
@@ -46,6 +48,8 @@ class Kernel:
         self.murmur2 = key_hash.murmur2
         self.hash_keys = key_hash.hash_keys
         self.write_records = scatter.write_records
+        self.renumber = renumber.renumber
+        self.RefusedRecords = refused.RefusedRecords
 
 
 def load_plain() -> Kernel:

@@ -10,6 +10,7 @@ import pytest
 
 from moldau.record.header import BatchHeader, encode_batch
 from moldau.record.records import encode_record
+from moldau.record.walk import RecordFacts, end_of_whole, walk_apart
 from tests.record.kernels import INSTALLED, MODULES
 
 COUNT = 20_000
@@ -41,7 +42,21 @@ def lets_others_run(work: Callable[[], object]) -> bool:
 
 
 @needs_compiled
-@pytest.mark.parametrize("name", ["index", "put", "filter", "rebase", "find a run", "write a run"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "index",
+        "put",
+        "filter",
+        "rebase",
+        "find a run",
+        "write a run",
+        "walk",
+        "cut",
+        "renumber",
+        "refuse",
+    ],
+)
 def test_compiled_loops_let_other_threads_run(name: str) -> None:
     offset_map = INSTALLED.OffsetMap(1 << 24)
     # All but one record stay, so that the batch is written anew.
@@ -55,6 +70,12 @@ def test_compiled_loops_let_other_threads_run(name: str) -> None:
         "rebase": lambda: INSTALLED.rebase_timestamps(BATCH, COUNT, 1 << 40),
         "find a run": lambda: INSTALLED.find_run(CHUNK, 0, 0),
         "write a run": lambda: run_filter.write(0),
+        "walk": lambda: walk_apart(BATCH, RecordFacts(0, COUNT)),
+        "cut": lambda: end_of_whole(BATCH),
+        "renumber": lambda: INSTALLED.renumber(BATCH, 0, 1),
+        "refuse": lambda: INSTALLED.RefusedRecords(
+            0, needs_key=True, oldest=0, latest=1, most=10
+        ).look(BATCH),
     }
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1000)

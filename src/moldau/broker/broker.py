@@ -18,6 +18,7 @@ from moldau.broker.internal_topics import creatable_topic
 from moldau.broker.metadata_answers import MetadataAnswers
 from moldau.broker.metadata_log import MetadataLog
 from moldau.broker.producer_ids import ProducerIds
+from moldau.broker.record_checks import RecordChecks
 from moldau.broker.replica_manager import ReplicaManager
 from moldau.broker.replica_mover import ReplicaMover
 from moldau.clock import Clock
@@ -48,6 +49,7 @@ class Broker:
         disk: Disk,
         logs: LogManager,
         metadata: MetadataLog,
+        record_checks: RecordChecks,
     ) -> None:
         self.node_id = config.node_id
         self.clock = clock
@@ -56,6 +58,7 @@ class Broker:
         self.logs = logs
         self.metadata = metadata
         self.turns = Turns()
+        self.record_checks = record_checks
         self.configs = DynamicConfig(config)
         self.assignments = DirectoryAssignments(self)
         self.replicas = ReplicaManager(config.node_id, logs, self.configs, self.assignments.note)

@@ -2,7 +2,8 @@
 
 A handler is a plain function ``handle(broker, request, context)``. It returns the
 response, ``None`` where the protocol knows no answer (a produce with acks=0), or an
-awaitable of either when it has to wait: then, and only then, a coroutine is made.
+awaitable of either when it has to wait: then, and only then, a coroutine is made. It
+mutes its connection, unless it is ``Overlapping``.
 
 What a request costs grows with its size, and everybody else waits for the event loop. So a
 large one is decoded, and its answer encoded, by a thread (``sys.setswitchinterval`` says how
@@ -93,7 +94,9 @@ class RequestContext:
         return result
 
 
-Handle = Callable[["Broker", Any, RequestContext], "Response | Awaitable[Response | None] | None"]
+Handle = Callable[
+    ["Broker", Any, RequestContext], "Response | Awaitable[Response | None] | Overlapping | None"
+]
 
 
 class Handler:
@@ -175,16 +178,12 @@ class Dispatcher:
         # An isinstance() of Awaitable would cost more than the rest of this function.
         if hasattr(result, "encode_parts"):
             return result.encode_parts(prefix, version)
-        reply = self._reply_later(handler, result, prefix, context)
-        # Produce is ordered by its synchronous part; only the waiting may overlap.
-        return Overlapping(reply) if header.api_key == PRODUCE_KEY else reply
+        if isinstance(result, Overlapping):
+            return Overlapping(self._reply_later(handler, result.awaitable, prefix, context))
+        return self._reply_later(handler, result, prefix, context)
 
     async def _reply_later(
-        self,
-        handler: Handler,
-        result: Awaitable[Response | None],
-        prefix: bytes,
-        context: RequestContext,
+        self, handler: Handler, result: Awaitable[Any], prefix: bytes, context: RequestContext
     ) -> Reply:
         response: Response | None
         try:

@@ -29,6 +29,7 @@ from moldau.broker.first_start import format_if_empty
 from moldau.broker.format import FormatError, metadata_log_dir
 from moldau.broker.log_cleaning import LogCleaning
 from moldau.broker.metadata_log import MetadataLog
+from moldau.broker.record_checks import RecordChecks
 from moldau.clock import Clock, SystemClock
 from moldau.config.broker import BrokerConfig
 from moldau.config.listeners import Listener
@@ -107,7 +108,7 @@ class Node:
             self._executor,
             self._handle_metadata_failure,
         )
-        self.broker = Broker(config, self._clock, self._rng, self._disk, self.logs, self.metadata)
+        self.broker = self._make_broker()
         # First of all: a start that fails on a taken port must not have touched the data.
         await self._bind()
 
@@ -139,11 +140,18 @@ class Node:
         gc.collect()
         gc.freeze()
 
+    def _make_broker(self) -> Broker:
+        checks = RecordChecks(self._given_executor)
+        return Broker(
+            self.config, self._clock, self._rng, self._disk, self.logs, self.metadata, checks
+        )
+
     async def stop(self) -> None:
         """Leave the directories so that the next start has nothing to recover."""
         self._background.stop()
         self.broker.stop()
         await self.server.stop(STOP_GRACE_S)
+        self.broker.record_checks.stop()
         await self.broker.settle()
         await self.metadata.stop()
         self.cleaning.stop()
@@ -156,6 +164,7 @@ class Node:
         self._background.stop()
         self.broker.stop()
         await self.server.stop(ABANDON_GRACE_S)
+        self.broker.record_checks.stop()
         self.cleaning.stop()
         await self.broker.mover.stop()
         self.logs.shutdown()

@@ -90,11 +90,8 @@ class Partition:
         Raises:
             ApiError: NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS, or what the log refuses.
         """
-        if not self.is_leader:
-            raise self._not_leader()
+        self.check_append(acks)
         log = self.log
-        if acks == -1 and len(self.registration.isr) < log.config.min_insync_replicas:
-            self._check_in_sync()
         info = log.append_as_leader(records, self.leader_epoch, now_ms, origin=origin)
         # A lone replica is the whole ISR: what it has is what all have.
         log.update_high_watermark(log.log_end_offset)
@@ -102,6 +99,17 @@ class Partition:
         if self._waiters:
             self.wake()
         return info
+
+    def check_append(self, acks: int) -> None:
+        """Raise unless a batch may be appended here now, whatever is in it.
+
+        Raises:
+            ApiError: NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS.
+        """
+        if not self.is_leader:
+            raise self._not_leader()
+        if acks == -1 and len(self.registration.isr) < self.log.config.min_insync_replicas:
+            self._check_in_sync()
 
     def _check_in_sync(self) -> None:
         """Raise unless enough replicas are in sync.

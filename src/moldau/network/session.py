@@ -27,12 +27,13 @@ class Overlapping:
 
     Kafka mutes a connection while a request waits, and so do we by default. A Produce
     with acks=all is different: its batch is in the log already and only the
-    acknowledgement waits, so the next batch may follow. Replies keep their order.
+    acknowledgement waits, so the next batch may follow. Replies keep their order. To the network it
+    gives a ``Reply``; a handler gives it for a response, which the dispatcher encodes.
     """
 
     __slots__ = ("awaitable",)
 
-    def __init__(self, awaitable: Awaitable[Reply]) -> None:
+    def __init__(self, awaitable: Awaitable[Any]) -> None:
         self.awaitable = awaitable
 
 

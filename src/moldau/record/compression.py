@@ -19,8 +19,9 @@ never does.
 
 import struct
 import threading
+from collections.abc import Iterator
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from moldau.record.header import Buffer, CorruptBatch, UnpacksTooLarge
 
@@ -60,7 +61,7 @@ _LARGEST_CHUNK: Final = 8 * 1024 * 1024
 
 _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 # The magic, then the version that wrote it and the oldest that can read it.
-_XERIAL_HEADER: Final = _XERIAL_MAGIC + struct.pack(">ii", 1, 1)
+XERIAL_HEADER: Final = _XERIAL_MAGIC + struct.pack(">ii", 1, 1)
 _XERIAL_BLOCK: Final = 32 * 1024
 _INT32: Final = struct.Struct(">i")
 
@@ -73,7 +74,7 @@ _ZSTD_NO_SIZE: Final = ((1 << 64) - 1, (1 << 64) - 2)
 _kept: Final = threading.local()
 
 # zlib's way of asking for a gzip wrapper around a full-size window.
-_GZIP_WINDOW: Final = 31
+GZIP_WINDOW: Final = 31
 
 
 def compress(codec: int, data: Buffer, level: int | None = None) -> bytes:
@@ -84,7 +85,7 @@ def compress(codec: int, data: Buffer, level: int | None = None) -> bytes:
         import zlib
 
         chosen = DEFAULT_GZIP_LEVEL if level is None else level
-        return zlib.compress(data, chosen, _GZIP_WINDOW)
+        return zlib.compress(data, chosen, GZIP_WINDOW)
     if codec == Codec.SNAPPY:
         return _compress_snappy(data)
     if codec == Codec.LZ4:
@@ -97,25 +98,33 @@ def compress(codec: int, data: Buffer, level: int | None = None) -> bytes:
     raise ValueError(f"{codec} is not a codec: expected 0 to 4")
 
 
-def decompress(codec: int, data: Buffer, max_size: int = MAX_DECOMPRESSED_BYTES) -> bytes:
+def decompress(
+    codec: int,
+    data: Buffer,
+    max_size: int = MAX_DECOMPRESSED_BYTES,
+    max_parts: int = MAX_DECOMPRESSED_BYTES,
+) -> bytes:
     """What was compressed, if it is no longer than ``max_size``.
 
+    Each member, block or frame takes its time, however little it holds; ``max_parts`` is for
+    those who do not have any.
+
     Raises:
-        UnpacksTooLarge: the result would be longer than ``max_size``.
+        UnpacksTooLarge: the result would be longer than ``max_size``, or has too many parts.
         CorruptBatch: the data is damaged or cut short, or the codec does not exist.
     """
     if codec == Codec.NONE:
         if len(data) > max_size:
-            raise _too_large(codec, max_size)
+            raise excess_of(codec, max_size)
         return bytes(data)
     if codec == Codec.GZIP:
-        return _decompress_gzip(data, max_size)
+        return _decompress_gzip(data, max_size, max_parts)
     if codec == Codec.SNAPPY:
-        return _decompress_snappy(data, max_size)
+        return _decompress_snappy(data, max_size, max_parts)
     if codec == Codec.LZ4:
         return _decompress_lz4(data, max_size)
     if codec == Codec.ZSTD:
-        return _decompress_zstd(data, max_size)
+        return _decompress_zstd(data, max_size, max_parts)
     raise CorruptBatch(f"compression codec {codec} does not exist: expected 0 to 4")
 
 
@@ -141,27 +150,33 @@ class _Output:
         self._pieces.append(piece)
         self._size += len(piece)
         if self._size > self._max_size:
-            raise _too_large(self._codec, self._max_size)
+            raise excess_of(self._codec, self._max_size)
         self._chunk = min(max(self._chunk, self._size), _LARGEST_CHUNK)
 
     def joined(self) -> bytes:
         return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
 
 
-def _too_large(codec: int, max_size: int) -> UnpacksTooLarge:
+def excess_of(codec: int, max_size: int) -> UnpacksTooLarge:
     return UnpacksTooLarge(f"{Codec(codec).name} data expands to more than {max_size} bytes")
 
 
-def _decompress_gzip(data: Buffer, max_size: int) -> bytes:
+def _too_many_parts(codec: int, max_parts: int) -> UnpacksTooLarge:
+    return UnpacksTooLarge(f"{Codec(codec).name} data has more than {max_parts} parts")
+
+
+def _decompress_gzip(data: Buffer, max_size: int, max_parts: int) -> bytes:
     # zlib rather than cramjam: it can be told where to stop.
     import zlib
 
     output = _Output(Codec.GZIP, len(data), max_size)
     rest: Buffer = data
-    is_first = True
-    while is_first or bytes(rest[:2]) == b"\x1f\x8b":
-        member = zlib.decompressobj(_GZIP_WINDOW)
-        is_first = False
+    members = 0
+    while members == 0 or bytes(rest[:2]) == b"\x1f\x8b":
+        if members == max_parts:
+            raise _too_many_parts(Codec.GZIP, max_parts)
+        members += 1
+        member = zlib.decompressobj(GZIP_WINDOW)
         while not member.eof:
             try:
                 piece = member.decompress(rest, output.next_size())
@@ -176,10 +191,15 @@ def _decompress_gzip(data: Buffer, max_size: int) -> bytes:
 
 
 def _compress_snappy(data: Buffer) -> bytes:
+    return XERIAL_HEADER + compress_snappy_blocks(data)
+
+
+def compress_snappy_blocks(data: Buffer) -> bytes:
+    """The blocks that follow xerial's header."""
     from cramjam import snappy
 
     view = memoryview(data)
-    pieces = [_XERIAL_HEADER]
+    pieces = []
     for start in range(0, len(view), _XERIAL_BLOCK):
         block = bytes(snappy.compress_raw(view[start : start + _XERIAL_BLOCK]))
         pieces.append(_INT32.pack(len(block)))
@@ -187,20 +207,29 @@ def _compress_snappy(data: Buffer) -> bytes:
     return b"".join(pieces)
 
 
-def _decompress_snappy(data: Buffer, max_size: int) -> bytes:
-    view = memoryview(data)
+def _decompress_snappy(data: Buffer, max_size: int, max_parts: int) -> bytes:
+    pieces: list[bytes | memoryview] = []
+    for piece in snappy_blocks(memoryview(data), max_size):
+        if len(pieces) == max_parts:
+            raise _too_many_parts(Codec.SNAPPY, max_parts)
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def snappy_blocks(view: memoryview, max_size: int) -> Iterator[bytes | memoryview]:
+    """What each block holds; ``max_size`` bytes at most altogether."""
     if bytes(view[: len(_XERIAL_MAGIC)]) != _XERIAL_MAGIC:
-        return _decompress_snappy_block(view, max_size, max_size)
-    if len(view) < len(_XERIAL_HEADER):
+        yield _decompress_snappy_block(view, max_size, max_size)
+        return
+    if len(view) < len(XERIAL_HEADER):
         raise CorruptBatch("snappy data ends within its header")
 
-    pieces: list[bytes] = []
     left = max_size
-    position = len(_XERIAL_HEADER)
+    position = len(XERIAL_HEADER)
     while position < len(view):
         # Streams may be laid one behind the other, each with its own header.
         if bytes(view[position : position + len(_XERIAL_MAGIC)]) == _XERIAL_MAGIC:
-            position += len(_XERIAL_HEADER)
+            position += len(XERIAL_HEADER)
             continue
         if len(view) - position < 4:
             raise CorruptBatch("snappy data ends within a block length")
@@ -210,20 +239,19 @@ def _decompress_snappy(data: Buffer, max_size: int) -> bytes:
             raise CorruptBatch(f"snappy block of {size} bytes, but {len(view) - position} are left")
         piece = _decompress_snappy_block(view[position : position + size], left, max_size)
         left -= len(piece)
-        pieces.append(piece)
+        yield piece
         position += size
-    return b"".join(pieces)
 
 
-def _decompress_snappy_block(block: memoryview, left: int, max_size: int) -> bytes:
+def _decompress_snappy_block(block: memoryview, left: int, max_size: int) -> memoryview:
     import cramjam
 
     # The claimed length is what the library allocates, so it is looked at first.
     try:
         claimed: int = cramjam.snappy.decompress_raw_len(block)
         if claimed > left:
-            raise _too_large(Codec.SNAPPY, max_size)
-        return bytes(cramjam.snappy.decompress_raw(block))
+            raise excess_of(Codec.SNAPPY, max_size)
+        return memoryview(cramjam.snappy.decompress_raw(block))
     except cramjam.DecompressionError as error:
         raise CorruptBatch(f"snappy data is damaged: {error}") from error
 
@@ -231,18 +259,22 @@ def _decompress_snappy_block(block: memoryview, left: int, max_size: int) -> byt
 def _compress_lz4(data: Buffer, level: int) -> bytes:
     from lz4 import frame
 
-    # Kafka's default level, 9, stands for the fast compressor; every other one for the
-    # high-compression variant, whose levels the C library numbers 3 to 12.
-    native = 0 if level == DEFAULT_LZ4_LEVEL else min(max(level, 3), 12)
-    compressed: bytes = frame.compress(
-        data,
-        compression_level=native,
-        block_size=frame.BLOCKSIZE_MAX64KB,
-        # The Java client refuses frames with linked blocks.
-        block_linked=False,
-        store_size=False,
-    )
+    compressed: bytes = frame.compress(data, store_size=False, **lz4_options(level))
     return compressed
+
+
+def lz4_options(level: int) -> dict[str, Any]:
+    """How the Java client frames, in the words of the library."""
+    from lz4 import frame
+
+    return {
+        # Kafka's default level, 9, stands for the fast compressor; every other one for the
+        # high-compression variant, whose levels the C library numbers 3 to 12.
+        "compression_level": 0 if level == DEFAULT_LZ4_LEVEL else min(max(level, 3), 12),
+        "block_size": frame.BLOCKSIZE_MAX64KB,
+        # The Java client refuses frames with linked blocks.
+        "block_linked": False,
+    }
 
 
 def _decompress_lz4(data: Buffer, max_size: int) -> bytes:
@@ -263,41 +295,52 @@ def _decompress_lz4(data: Buffer, max_size: int) -> bytes:
     return output.joined()
 
 
-def _decompress_zstd(data: Buffer, max_size: int) -> bytes:
+def _decompress_zstd(data: Buffer, max_size: int, max_parts: int) -> bytes:
     import zstandard
 
-    view = memoryview(data)
     pieces: list[bytes] = []
     left = max_size
+    for frame, bound, is_exact in zstd_frames(memoryview(data), max_parts):
+        try:
+            if is_exact and bound > left:
+                raise excess_of(Codec.ZSTD, max_size)
+            # The bound is what gets allocated: what the frame can hold, or what is allowed.
+            piece = zstd_decompressor().decompress(frame, max_output_size=min(bound, left + 1))
+        except zstandard.ZstdError as error:
+            if bound > left:
+                # A frame that does not say its size: the library does not tell the two apart.
+                raise excess_of(Codec.ZSTD, max_size) from error
+            raise CorruptBatch(f"zstd data is damaged: {error}") from error
+        left -= len(piece)
+        if left < 0:
+            raise excess_of(Codec.ZSTD, max_size)
+        pieces.append(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def zstd_frames(
+    view: memoryview, max_parts: int = MAX_DECOMPRESSED_BYTES
+) -> Iterator[tuple[memoryview, int, bool]]:
+    """Each frame, the most it can expand to, and whether it is just that; one at least."""
+    found = 0
+    parts = 0
     position = 0
-    while position < len(view) or not pieces:
+    while position < len(view) or not found:
+        if parts == max_parts:
+            raise _too_many_parts(Codec.ZSTD, max_parts)
+        parts += 1
         frame = view[position:]
         magic = bytes(frame[:4])
         if magic[1:] == _ZSTD_SKIPPABLE and 0x50 <= magic[0] <= 0x5F and len(frame) >= 8:
             position += 8 + int.from_bytes(frame[4:8], "little")
             continue
-        size, bound, is_exact = _measure_zstd_frame(frame)
-        try:
-            if is_exact and bound > left:
-                raise _too_large(Codec.ZSTD, max_size)
-            # The bound is what gets allocated: what the frame can hold, or what is allowed.
-            piece = _zstd_decompressor().decompress(
-                frame[:size], max_output_size=min(bound, left + 1)
-            )
-        except zstandard.ZstdError as error:
-            if bound > left:
-                # A frame that does not say its size: the library does not tell the two apart.
-                raise _too_large(Codec.ZSTD, max_size) from error
-            raise CorruptBatch(f"zstd data is damaged: {error}") from error
-        left -= len(piece)
-        if left < 0:
-            raise _too_large(Codec.ZSTD, max_size)
-        pieces.append(piece)
+        size, bound, is_exact = _measure_zstd_frame(frame, max_parts)
+        found += 1
+        yield frame[:size], bound, is_exact
         position += size
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
-def _zstd_decompressor() -> "zstandard.ZstdDecompressor":
+def zstd_decompressor() -> "zstandard.ZstdDecompressor":
     """One for each thread: making one takes twenty times as long as unpacking a small batch."""
     import zstandard
 
@@ -307,7 +350,7 @@ def _zstd_decompressor() -> "zstandard.ZstdDecompressor":
     return found
 
 
-def _measure_zstd_frame(frame: memoryview) -> tuple[int, int, bool]:
+def _measure_zstd_frame(frame: memoryview, max_blocks: int) -> tuple[int, int, bool]:
     """How long the first frame is, the most it can expand to, and whether it is just that.
 
     Frames from streaming compressors do not say how much they hold, and the library does not
@@ -322,8 +365,12 @@ def _measure_zstd_frame(frame: memoryview) -> tuple[int, int, bool]:
         raise CorruptBatch(f"zstd data is damaged: {error}") from error
     block_limit = min(_ZSTD_BLOCK, max(parameters.window_size, 1))
     bound = 0
+    blocks = 0
     is_last = False
     while not is_last:
+        if blocks == max_blocks:
+            raise _too_many_parts(Codec.ZSTD, max_blocks)
+        blocks += 1
         if len(frame) - position < 3:
             raise CorruptBatch("zstd data ends too early")
         block = int.from_bytes(frame[position : position + 3], "little")

@@ -1,13 +1,16 @@
 """Looking into a produced batch, and changing it to what its topic wants.
 
 Everything here costs per record or per byte, so the validator sends only those batches
-that the header cannot answer for: see there for when that is.
+that the header cannot answer for: see there for when that is. What is small is unpacked once; what
+is large passes by in pieces (``pieces``), once for each question: are its records built as
+they say, which of them are refused, what do they look like when they are written anew.
 
 A changed batch keeps its producer's identity, its offsets and its keys and values; new are
 the codec, the timestamp type, the latest timestamp and the checksum over them. Records
 are written anew only when their offsets are not 0, 1, 2 and so on, which some clients get wrong.
 """
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from moldau.errors import ApiError, ErrorCode
@@ -30,9 +33,11 @@ from moldau.record.header import (
     UnpacksTooLarge,
     seal,
 )
+from moldau.record.pieces import PIECE_BYTES, packed, unpacked, whole_records
 from moldau.record.produced import ProducedBatch
-from moldau.record.records import Record, decode_payload, encode_record
-from moldau.record.walk import RecordFacts, walk_records
+from moldau.record.refused import NO_KEY, RefusedRecords
+from moldau.record.renumber import first_timestamp_delta, renumber
+from moldau.record.walk import TIMESTAMP_LIMIT, RecordFacts, walk_apart, walk_records
 
 if TYPE_CHECKING:
     from moldau.config.topic import LogConfig
@@ -41,22 +46,36 @@ if TYPE_CHECKING:
 FOREVER: Final = (1 << 63) - 1
 # Length, attributes, two deltas, two sizes and a header count take a byte each at least.
 SMALLEST_RECORD: Final = 7
-# What compressed records may unpack to if only the broker wants to see them. It is more than
-# producers put into a batch, and little enough that nobody waits long while it is unpacked.
-MAX_UNASKED_BYTES: Final = 4 * 1024 * 1024
+# A response names as many refused records and no more: there may be millions.
+MAX_NAMED_RECORDS: Final = 1000
+# What may be done at once, by whoever has others waiting: batches up to these sizes, with so many
+# records, that unpack to so much in so few parts. Writing records anew takes longer.
+QUICK_PLAIN_BYTES: Final = 2 * 1024 * 1024
+QUICK_PACKED_BYTES: Final = 64 * 1024
+QUICK_RECORDS: Final = 64 * 1024
+QUICK_UNPACKED_BYTES: Final = PIECE_BYTES
+QUICK_PARTS: Final = 64
+QUICK_REWRITTEN_BYTES: Final = 4 * 1024
 
 _UNCOMPRESSED: Final = int(Codec.NONE)
 
 
-class RecordErrors(ApiError):  # noqa: N818  # several of them, in one
-    """A batch refused because of single records; the response names each by its index."""
+class TakesLong(Exception):  # noqa: N818  # says what is the case, and nothing is wrong
+    """The batch takes longer to check than others should have to wait: do it in a thread."""
 
-    def __init__(self, code: ErrorCode, record_errors: list[tuple[int, str]]) -> None:
+
+class RecordErrors(ApiError):  # noqa: N818  # several of them, in one
+    """A batch refused because of single records; the response names the first by their index."""
+
+    def __init__(
+        self, code: ErrorCode, record_errors: list[tuple[int, str]], count: int = 0
+    ) -> None:
+        """``count`` is how many there are, if that is more than are named."""
         index, reason = record_errors[0]
         super().__init__(
             code,
-            f"{len(record_errors)} of the batch's records are invalid, the first at index "
-            f"{index}: {reason}",
+            f"{max(count, len(record_errors))} of the batch's records are invalid, the first at "
+            f"index {index}: {reason}",
         )
         self.record_errors = record_errors
 
@@ -86,6 +105,7 @@ class Fitting:
         from_client: bool,
         ignore_size: bool,
         look_inside: bool,
+        may_take_long: bool = True,
     ) -> None:
         self.batch = batch
         self.header = header
@@ -94,34 +114,37 @@ class Fitting:
         self.from_client = from_client
         self.ignore_size = ignore_size
         self.look_inside = look_inside
+        self.may_take_long = may_take_long
         self.source = header.compression
         self.target = self._target_codec()
         self.is_compacted = "compact" in config.cleanup_policy
         self.uses_log_append_time = config.message_timestamp_type == "LogAppendTime"
-        # Decompressed, once they are needed.
-        self.records: bytes | memoryview = batch[BATCH_HEADER_SIZE:]
+        # Small records, unpacked; of large ones nothing is kept but how many bytes they are.
+        self.small: bytes | memoryview | None = None
+        self.size_bytes = 0
 
     def fit(self) -> ProducedBatch:
-        """The batch as the log shall have it, or the error that its producer shall have."""
+        """The batch as the log shall have it, or the error that its producer shall have.
+
+        Raises:
+            ApiError: see ``validate_produced``.
+            TakesLong: it may not, and nothing was changed.
+        """
         header = self.header
         must_renumber = False
         facts = self._look_inside()
         if facts is not None:
             self._check_records(facts)
             must_renumber = self.from_client and not facts.offsets_are_consecutive
-        if must_renumber:
-            self._renumber()
 
         max_timestamp = header.max_timestamp
         if self.uses_log_append_time:
             max_timestamp = self.now_ms
         elif facts is not None:
-            max_timestamp = facts.max_timestamp
+            max_timestamp = int(facts.max_timestamp)
         if must_renumber or self.target != self.source:
             kept = TRANSACTIONAL_FLAG | CONTROL_FLAG
-            rest: bytes | memoryview = compress(
-                self.target, self.records, compression_level(self.target, self.config)
-            )
+            rest: bytes | memoryview = self._rewritten(must_renumber)
         elif (
             max_timestamp != header.max_timestamp
             or header.is_log_append_time != self.uses_log_append_time
@@ -139,7 +162,7 @@ class Fitting:
         if header.size_bytes > self.config.max_message_bytes and not self.ignore_size:
             raise too_large(header, self.config)
         appended_at = self.now_ms if self.uses_log_append_time else NO_TIMESTAMP
-        return ProducedBatch(header, sealed, rest, appended_at)
+        return ProducedBatch(header, sealed, rest, appended_at, True)
 
     def _target_codec(self) -> int:
         # Markers are tiny, and whoever wrote them uncompressed wants to find them so.
@@ -169,29 +192,59 @@ class Fitting:
         return self.now_ms - timestamp > self.config.message_timestamp_before_max_ms
 
     def _look_inside(self) -> RecordFacts | None:
-        """Decompress the records if need be, and walk them; None if they are taken unseen."""
-        is_asked = self._topic_asks()
-        if not is_asked and not self.look_inside:
+        """Walk the records, unpacked if need be; None if they are taken unseen."""
+        if not self.look_inside and not self._topic_asks():
             return None
         header = self.header
         try:
             facts = RecordFacts(header.base_timestamp, header.record_count)
-            if header.compression != Codec.NONE:
-                limit = MAX_DECOMPRESSED_BYTES if is_asked else MAX_UNASKED_BYTES
-                self.records = decompress(header.compression, self.records, limit)
-            position = walk_records(self.records, 0, len(self.records), facts)
+            self._unpack_small()
+            left_over = 0
+            for records in self._records():
+                position = self._walk(records, facts)
+                self.size_bytes += len(records)
+                left_over = len(records) - position
+                if left_over:
+                    break
         except UnpacksTooLarge as excess:
-            if not is_asked:
-                return None
-            raise invalid_record(str(excess)) from excess
+            # Kafka's producers split a batch that is refused so, and send the parts.
+            raise ApiError(ErrorCode.MESSAGE_TOO_LARGE, str(excess)) from excess
         except CorruptBatch as error:
             raise invalid_record(str(error)) from error
-        if facts.passed != header.record_count or position != len(self.records):
+        if facts.passed != header.record_count or left_over:
             raise invalid_record(
-                f"batch says {header.record_count} records, but its {len(self.records)} bytes "
-                f"hold {facts.passed} and {len(self.records) - position} bytes more"
+                f"batch says {header.record_count} records, but its first {self.size_bytes} bytes "
+                f"hold {facts.passed} and {left_over} bytes more"
             )
         return facts
+
+    def _walk(self, records: bytes | memoryview, facts: RecordFacts) -> int:
+        # Getting the GIL back may take longer than to walk a small batch.
+        if self.may_take_long:
+            return int(walk_apart(records, facts))
+        return int(walk_records(records, 0, len(records), facts))
+
+    def _unpack_small(self) -> None:
+        packed_records = self.batch[BATCH_HEADER_SIZE:]
+        if self.source == _UNCOMPRESSED:
+            if len(packed_records) <= QUICK_UNPACKED_BYTES or not self.may_take_long:
+                self.small = packed_records
+            return
+        try:
+            self.small = decompress(self.source, packed_records, QUICK_UNPACKED_BYTES, QUICK_PARTS)
+        except UnpacksTooLarge:
+            if not self.may_take_long:
+                raise TakesLong from None
+
+    def _records(self) -> Iterator[bytes | memoryview]:
+        """All records, in pieces that end where a record does; each call begins again."""
+        if self.small is not None:
+            return iter((self.small,))
+        packed_records = self.batch[BATCH_HEADER_SIZE:]
+        limit = MAX_DECOMPRESSED_BYTES
+        if self.source == _UNCOMPRESSED:
+            limit = len(packed_records)
+        return whole_records(unpacked(self.source, packed_records, limit), limit)
 
     def _check_records(self, facts: RecordFacts) -> None:
         header = self.header
@@ -201,9 +254,11 @@ class Fitting:
             self.uses_log_append_time or header.max_timestamp == NO_TIMESTAMP
         ):
             reason = "a producer must not set the timestamp type LogAppendTime"
+            count = header.record_count
             raise RecordErrors(
                 ErrorCode.INVALID_TIMESTAMP,
-                [(index, reason) for index in range(header.record_count)],
+                [(index, reason) for index in range(min(count, MAX_NAMED_RECORDS))],
+                count,
             )
         earliest = int(facts.min_timestamp)
         is_out_of_range = not self.uses_log_append_time and (
@@ -214,43 +269,69 @@ class Fitting:
             self._name_invalid_records()
 
     def _name_invalid_records(self) -> None:
-        code = ErrorCode.INVALID_RECORD
-        errors: list[tuple[int, str]] = []
-        for index, record in enumerate(self._decoded()):
-            timestamp = record.timestamp
-            if self.is_compacted and record.key is None:
-                errors.append((index, "a record of a compacted topic must have a key"))
-            elif (
-                not self.uses_log_append_time
-                and timestamp != NO_TIMESTAMP
-                and (self._is_too_new(timestamp) or self._is_too_old(timestamp))
-            ):
-                code = ErrorCode.INVALID_TIMESTAMP
-                oldest = self.now_ms - self.config.message_timestamp_before_max_ms
-                latest = self.now_ms + self.config.message_timestamp_after_max_ms
-                errors.append((index, f"timestamp {timestamp} is not within [{oldest}, {latest}]"))
-        if errors:
-            raise RecordErrors(code, errors)
-
-    def _decoded(self) -> list[Record]:
-        header = self.header
-        attributes = header.attributes
-        # With the flag, every record would seem to have the header's latest timestamp.
-        header.attributes = attributes & ~LOG_APPEND_TIME_FLAG
-        records = decode_payload(bytes(self.records), header)
-        header.attributes = attributes
-        return records
-
-    def _renumber(self) -> None:
-        records = self._decoded()
-        first_timestamp = records[0].timestamp
-        self.header.base_timestamp = first_timestamp
-        self.records = b"".join(
-            encode_record(
-                delta, record.timestamp - first_timestamp, record.key, record.value, record.headers
-            )
-            for delta, record in enumerate(records)
+        oldest = -FOREVER
+        latest = FOREVER
+        if not self.uses_log_append_time:
+            oldest = max(self.now_ms - self.config.message_timestamp_before_max_ms, oldest)
+            latest = min(self.now_ms + self.config.message_timestamp_after_max_ms, latest)
+        refused = RefusedRecords(
+            self.header.base_timestamp,
+            needs_key=self.is_compacted,
+            oldest=oldest,
+            latest=latest,
+            most=MAX_NAMED_RECORDS,
         )
+        for records in self._records():
+            refused.look(records)
+        if not refused.refused:
+            return
+        errors: list[tuple[int, str]] = []
+        for index, timestamp in refused.found():
+            if timestamp == NO_KEY:
+                errors.append((index, "a record of a compacted topic must have a key"))
+            else:
+                errors.append((index, f"timestamp {timestamp} is not within [{oldest}, {latest}]"))
+        code = ErrorCode.INVALID_TIMESTAMP if refused.of_wrong_time else ErrorCode.INVALID_RECORD
+        raise RecordErrors(code, errors, refused.refused)
+
+    def _rewritten(self, must_renumber: bool) -> bytes:
+        """The records as the topic wants them: numbered if need be, and compressed."""
+        if not self.may_take_long and self.size_bytes > QUICK_REWRITTEN_BYTES:
+            raise TakesLong
+        level = compression_level(self.target, self.config)
+        limit = FOREVER if self.ignore_size else self.config.max_message_bytes - BATCH_HEADER_SIZE
+        rest: bytes | None
+        try:
+            if self.small is not None:
+                records = b"".join(self._renumbered()) if must_renumber else self.small
+                return compress(self.target, records, level)
+            pieces = self._renumbered() if must_renumber else self._records()
+            rest = packed(self.target, level, pieces, self.size_bytes, limit)
+        except ValueError as error:
+            raise invalid_record(str(error)) from error
+        if rest is None:
+            raise ApiError(
+                ErrorCode.MESSAGE_TOO_LARGE,
+                f"the batch exceeds max.message.bytes={self.config.max_message_bytes} when it is "
+                f"written with compression.type={self.config.compression_type}",
+            )
+        return rest
+
+    def _renumbered(self) -> Iterator[bytes]:
+        """The records with the offset deltas 0, 1, 2 and so on, from the first's timestamp on."""
+        header = self.header
+        delta = 0
+        shift = 0
+        for records in self._records():
+            if delta == 0:
+                first_delta = int(first_timestamp_delta(records))
+                base_timestamp = header.base_timestamp + first_delta
+                if -TIMESTAMP_LIMIT <= base_timestamp < TIMESTAMP_LIMIT:
+                    shift = -first_delta
+                    header.base_timestamp = base_timestamp
+            written, count = renumber(records, delta, shift)
+            delta += count
+            yield written
 
 
 def claims_too_many(header: BatchHeader) -> bool:

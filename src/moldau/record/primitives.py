@@ -51,7 +51,7 @@ def after_varint(data: bytes, at: int) -> int:
     return at + 1
 
 
-def copy(target: bytearray, to: int, source: bytes, start: int, end: int) -> int:
+def copy(target: bytearray, to: int, source: bytes | memoryview, start: int, end: int) -> int:
     """Copy ``source`` from ``start`` to ``end``; the position after it in ``target``."""
     target[to : to + end - start] = source[start:end]
     return to + end - start

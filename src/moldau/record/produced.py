@@ -17,7 +17,7 @@ class ProducedBatch:
     the leader epoch, which ``parts`` is given.
     """
 
-    __slots__ = ("_rest", "_sealed", "header", "log_append_time")
+    __slots__ = ("_rest", "_sealed", "header", "is_checked", "log_append_time")
 
     def __init__(
         self,
@@ -25,6 +25,7 @@ class ProducedBatch:
         sealed: bytes,
         rest: bytes | memoryview,
         log_append_time: int,
+        is_checked: bool = False,
     ) -> None:
         self.header = header
         # Bytes 16 to 61 when they are new, else nothing; then what follows them.
@@ -32,10 +33,13 @@ class ProducedBatch:
         self._rest = rest
         # -1 when the records keep the timestamps of their producer.
         self.log_append_time = log_append_time
+        # Whether the validator has seen it, and made it fit its topic.
+        self.is_checked = is_checked
 
     @staticmethod
     def unchanged(batch: bytes | memoryview, header: BatchHeader) -> "ProducedBatch":
-        return ProducedBatch(header, b"", batch[STAMP_SIZE:], -1)
+        """A batch that the validator takes as it came."""
+        return ProducedBatch(header, b"", batch[STAMP_SIZE:], -1, True)
 
     @property
     def size_bytes(self) -> int:

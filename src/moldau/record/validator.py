@@ -3,9 +3,9 @@
 The everyday batch (CreateTime, the producer's own compression, no compaction) goes to disk as it
 came, once its header, its checksum and the structure of its records are found right. Compressed
 records are unpacked for that and thrown away again: what is acknowledged must be readable, or one
-faulty producer stops every consumer of its partition. But nobody shall hold up everybody else with
-a small batch that unpacks to a large one: beyond ``MAX_UNASKED_BYTES`` the header is believed.
-More is done where the topic asks for it:
+faulty producer stops every consumer of its partition. What unpacks to more than
+``MAX_DECOMPRESSED_BYTES`` is refused. Whoever calls may have no time for a long batch
+(``TakesLong``), and has a thread check it. More is done where the topic asks for it:
 
 * ``cleanup.policy=compact``: does every record have a key?
 * ``message.timestamp.before.max.ms``: how old is the oldest? The header knows the latest only.
@@ -16,7 +16,7 @@ What the broker itself has built is not looked into without such a reason.
 Rules this module keeps:
 
 * The frame is never written to; whatever changes is built beside it.
-* A batch is taken whole or not at all. When records are at fault, all of them are named.
+* A batch is taken whole or not at all. When records are at fault, the first of them are named.
 * A batch whose checksum is right but whose contents are wrong is an INVALID_RECORD, not a
   CORRUPT_MESSAGE: the producer made it so, and sending it again would not help.
 """
@@ -27,9 +27,14 @@ from moldau.errors import ApiError, ErrorCode
 from moldau.record.compression import Codec, decompress
 from moldau.record.fitting import (
     FOREVER,
-    MAX_UNASKED_BYTES,
+    QUICK_PACKED_BYTES,
+    QUICK_PARTS,
+    QUICK_PLAIN_BYTES,
+    QUICK_RECORDS,
+    QUICK_UNPACKED_BYTES,
     Fitting,
     RecordErrors,
+    TakesLong,
     claims_too_many,
     invalid_record,
     too_large,
@@ -57,6 +62,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ProducedBatch",
     "RecordErrors",
+    "TakesLong",
     "check_produce_version",
     "fit_built",
     "validate_produced",
@@ -94,16 +100,18 @@ def validate_produced(
     from_client: bool = True,
     ignore_size: bool = False,
     look_inside: bool = True,
+    may_take_long: bool = True,
 ) -> ProducedBatch:
     """Check one produced batch against the rules of its topic, and make it fit them.
 
     Appends from inside the broker (``from_client=False``) may hold control records and need
     not count from offset 0; ``ignore_size`` lifts ``max.message.bytes``. ``look_inside`` says
-    whether records are looked at even if the topic asks nothing of them.
+    whether records are looked at even if the topic asks nothing of them. Any thread may call this.
 
     Raises:
         ApiError: CORRUPT_MESSAGE, INVALID_RECORD, INVALID_TIMESTAMP, MESSAGE_TOO_LARGE or
             UNSUPPORTED_COMPRESSION_TYPE; as ``RecordErrors`` where single records are at fault.
+        TakesLong: it would take more than some milliseconds, and ``may_take_long`` is false.
     """
     batch: bytes | memoryview = b"" if records is None else records
     if isinstance(batch, bytes) and len(batch) > SMALL_BATCH_BYTES:
@@ -118,22 +126,18 @@ def validate_produced(
         raise invalid_record(f"base offset of a produced batch is {header.base_offset}, not 0")
     if header.size_bytes > config.max_message_bytes and not ignore_size:
         raise too_large(header, config)
+    is_quick = _is_quick(header, may_take_long)
     if not crc_is_valid(batch, 0, header):
         raise CorruptBatch(f"batch does not match its checksum {header.crc:#010x}")
 
     attributes = header.attributes
-    if from_client and (
-        header.record_count <= 0
-        or header.last_offset_delta + 1 != header.record_count
-        or attributes & CONTROL_FLAG
-        or (header.base_sequence < 0 and header.producer_id >= 0)
-    ):
-        raise _refusal_of_header(header)
+    if from_client:
+        _check_header(header)
     codec = attributes & COMPRESSION_MASK
     if codec > _LAST_CODEC:
         raise _no_such_codec(codec)
     if _header_answers(header, config, now_ms) and (
-        not look_inside or _records_agree(batch, header, codec)
+        not look_inside or (is_quick and _records_agree(batch, header, codec, may_take_long))
     ):
         return ProducedBatch.unchanged(batch, header)
     return Fitting(
@@ -144,6 +148,7 @@ def validate_produced(
         from_client=from_client,
         ignore_size=ignore_size,
         look_inside=look_inside,
+        may_take_long=may_take_long,
     ).fit()
 
 
@@ -184,7 +189,24 @@ def _header_answers(header: BatchHeader, config: "LogConfig", now_ms: int) -> bo
     )
 
 
-def _records_agree(batch: bytes | memoryview, header: BatchHeader, codec: int) -> bool:
+def _is_quick(header: BatchHeader, may_take_long: bool) -> bool:
+    """Whether the batch can be walked in a moment, unless it unpacks to too much.
+
+    Raises:
+        TakesLong: it cannot, and may not take longer.
+    """
+    if header.attributes & COMPRESSION_MASK != _UNCOMPRESSED:
+        is_quick = header.size_bytes <= QUICK_PACKED_BYTES
+    else:
+        is_quick = header.size_bytes <= QUICK_PLAIN_BYTES and header.record_count <= QUICK_RECORDS
+    if not is_quick and not may_take_long:
+        raise TakesLong
+    return is_quick
+
+
+def _records_agree(
+    batch: bytes | memoryview, header: BatchHeader, codec: int, may_take_long: bool
+) -> bool:
     """Whether the records are what the header says of them: then nothing must change.
 
     Where they are not, ``Fitting`` looks again and finds out what is to be done, or to be said.
@@ -194,12 +216,14 @@ def _records_agree(batch: bytes | memoryview, header: BatchHeader, codec: int) -
     try:
         if codec != _UNCOMPRESSED:
             packed = memoryview(batch)[BATCH_HEADER_SIZE:]
-            records = decompress(codec, packed, MAX_UNASKED_BYTES)
+            records = decompress(codec, packed, QUICK_UNPACKED_BYTES, QUICK_PARTS)
             position = 0
         facts = RecordFacts(header.base_timestamp, header.record_count)
         end = walk_records(records, position, len(records), facts)
     except UnpacksTooLarge:
-        return True
+        if not may_take_long:
+            raise TakesLong from None
+        return False
     except CorruptBatch:
         return False
     return (
@@ -253,6 +277,17 @@ def _cut_to_one_batch(batch: bytes | memoryview, header: BatchHeader) -> bytes |
 def _no_such_codec(codec: int) -> ApiError:
     message = f"compression codec {codec} does not exist: expected 0 to {_LAST_CODEC}"
     return ApiError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, message)
+
+
+def _check_header(header: BatchHeader) -> None:
+    """Raise unless a client may send a batch with this header."""
+    if (
+        header.record_count <= 0
+        or header.last_offset_delta + 1 != header.record_count
+        or header.attributes & CONTROL_FLAG
+        or (header.base_sequence < 0 and header.producer_id >= 0)
+    ):
+        raise _refusal_of_header(header)
 
 
 def _refusal_of_header(header: BatchHeader) -> ApiError:

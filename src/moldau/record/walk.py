@@ -7,8 +7,8 @@ latest record made, does every record have a key.
 
 This module is compiled with Cython where that is at hand (``walk.pxd`` has the types): a record
 then costs about as much as a few memory reads. Interpreted it costs some microseconds, and gives
-the same answers. Unlike the rest of the record kernel it holds the GIL: a batch that was just
-produced is walked in less time than it may take to get the GIL back.
+the same answers. ``walk_records`` holds the GIL: an everyday batch is walked in less time than it
+may take to get the GIL back. ``walk_apart`` releases it, for a thread that walks a long batch.
 
 Rules this module keeps:
 
@@ -33,6 +33,7 @@ if not cython.compiled:  # Else they are in line, from ``.pxd`` files.
 TIMESTAMP_LIMIT: Final = 1 << 62
 _LIMIT: Final = TIMESTAMP_LIMIT
 _LARGEST_TIMESTAMP: Final = (1 << 63) - 1
+_LONGEST_VARINT: Final = 10
 
 
 class RecordFacts:
@@ -65,6 +66,58 @@ def walk_records(data: bytes | memoryview, position: int, end: int, facts: Recor
     if position < 0 or end > len(data):
         raise ValueError(f"{position} to {end} is not within {len(data)} bytes")
     source = bytes_at(data)
+    at = _pass_records(source, position, end, facts)
+    if at < 0:
+        raise CorruptBatch(f"record {facts.passed} is {describe_fault(at)}")
+    return at
+
+
+def walk_apart(data: bytes | memoryview, facts: RecordFacts) -> int:
+    """``walk_records`` over all of ``data``, while other threads run."""
+    source = bytes_at(data)
+    end = len(data)
+    with cython.nogil:
+        at = _pass_records(source, 0, end, facts)
+    if at < 0:
+        raise CorruptBatch(f"record {facts.passed} is {describe_fault(at)}")
+    return at
+
+
+def end_of_whole(data: bytes | memoryview) -> int:
+    """Where the last record ends that lies whole in ``data``, going by their lengths alone.
+
+    A length that no record can have is passed over as if it were 0: a walk finds it.
+    """
+    source = bytes_at(data)
+    end = len(data)
+    position = 0
+    with cython.nogil:
+        while position < end:
+            length, start = read_checked(source, position, end)
+            if start < 0 or length > end - start:
+                break
+            position = start + length if length > 0 else start
+    return position
+
+
+def size_of_first(data: bytes | memoryview) -> int:
+    """How many bytes the first record takes with its length; 0 if the length is not whole.
+
+    Raises:
+        CorruptBatch: it is no length.
+    """
+    source = bytes_at(data)
+    end = len(data)
+    length, start = read_checked(source, 0, end)
+    if start >= 0:
+        return start + length if length > 0 else start
+    if end >= _LONGEST_VARINT:
+        raise CorruptBatch(f"a record's length is {describe_fault(start)}")
+    return 0
+
+
+def _pass_records(source: bytes | memoryview, position: int, end: int, facts: RecordFacts) -> int:
+    """Where the last record ends that was passed, or a fault."""
     while facts.passed < facts.expected and position < end:
         length, start = read_checked(source, position, end)
         if start < 0 or length > end - start:
@@ -72,7 +125,7 @@ def walk_records(data: bytes | memoryview, position: int, end: int, facts: Recor
             break
         at = _pass_record(source, start, start + length, facts)
         if at < 0:
-            raise CorruptBatch(f"record {facts.passed} is {describe_fault(at)}")
+            return at
         facts.passed += 1
         position = at
     return position

@@ -1,7 +1,8 @@
 """Appending a batch to which this broker gives its offsets.
 
-What can refuse a batch comes first: whether it is well formed, whether its producer may write it,
-or has written it before. Then it goes to the end of the log, and at last the log moves its end.
+What can refuse a batch comes first: whether it is well formed, unless the caller has checked that,
+whether its producer may write it, or has written it before. Then it goes to the end of the log, and
+at last the log moves its end.
 
 A transaction marker is a batch like any other to its readers, but what is in it changes what is
 known of its producer. It takes the way of a follower, which looks into such batches anyway.
@@ -85,7 +86,7 @@ def _validate_internal(
     origin: AppendOrigin,
 ) -> ProducedBatch:
     if isinstance(records, ProducedBatch):
-        return fit_built(records, config, now_ms)
+        return records if records.is_checked else fit_built(records, config, now_ms)
     return validate_produced(
         records,
         config,

@@ -135,7 +135,7 @@ class PartitionLog:
     ) -> LogAppendInfo:
         """Give the batch in ``records`` the next offsets and write it, mostly without a flush.
 
-        A ``ProducedBatch`` was built by this process, and its bytes are not looked at again.
+        A ``ProducedBatch`` was built or checked by this process: it is not looked into again.
         The high watermark is the caller's to move. Raises ApiError if the batch is refused,
         KAFKA_STORAGE_ERROR if it is the disk that refuses.
         """

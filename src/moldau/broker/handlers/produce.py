@@ -2,12 +2,20 @@
 
 A partition that is named twice gets both batches, and both are answered. Apache Kafka keeps the
 last, though it acknowledges: no producer can rely on that, and none sends such requests.
+
+The usual request is done in one turn of the event loop. One with many batches takes several, and a
+batch that takes long to look into is given to a thread (``record_checks``); others are served
+meanwhile. The connection is muted until all batches are appended, so batches of one producer stay
+in order. Nobody else waits: a batch has no offset before it is appended.
 """
 
+import asyncio
+from collections.abc import Awaitable
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from moldau.errors import ApiError, ErrorCode
-from moldau.ids import INTERNAL_TOPICS, NO_UUID
+from moldau.ids import INTERNAL_TOPICS, NO_UUID, TopicPartition
 from moldau.network.session import CloseConnection
 from moldau.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
@@ -15,19 +23,28 @@ from moldau.protocol.messages.produce import (
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
+    TopicProduceData,
     TopicProduceResponse,
 )
-from moldau.record.header import TRANSACTIONAL_FLAG
-from moldau.record.validator import RecordErrors, check_produce_version
+from moldau.record.header import COMPRESSION_MASK, TRANSACTIONAL_FLAG
+from moldau.record.produced import ProducedBatch
+from moldau.record.validator import (
+    RecordErrors,
+    TakesLong,
+    check_produce_version,
+    validate_produced,
+)
 
 if TYPE_CHECKING:
     from moldau.broker.broker import Broker
     from moldau.broker.dispatch import RequestContext
+    from moldau.broker.partition import Partition
 
 ADMIN_CLIENT_ID: Final = "__admin_client"
 # Where a batch's flags lie (record.header has what they mean).
 ATTRIBUTES_LOW_BYTE: Final = 22
 FIRST_VERSION_WITH_TOPIC_IDS: Final = 13
+MAX_NAMED_FAILURES: Final = 10
 # What a log says of a batch. A producer that was refused may learn from the log's start that
 # what the broker knew of it was deleted with its records (KIP-360).
 ERRORS_WITH_LOG_START: Final = frozenset(
@@ -41,74 +58,212 @@ ERRORS_WITH_LOG_START: Final = frozenset(
 )
 
 
+# How much of a request is done in one turn of the loop, in batches as they usually are: a small
+# one counts for one, 16 KiB more for another, and one that must be unpacked for as much as
+# that may take.
+TURN: Final = 256
+PACKED_BATCH: Final = 16
+
+
 def handle(
     broker: "Broker", request: ProduceRequest, context: "RequestContext"
-) -> ProduceResponse | None:
-    now_ms = broker.clock.now_ms()
-    version = context.api_version
-    has_errors = False
-    responses = []
-    for topic in request.topic_data:
-        name: str | None = topic.name
-        topic_id = NO_UUID
-        if version >= FIRST_VERSION_WITH_TOPIC_IDS:
-            topic_id = topic.topic_id
-            name = broker.replicas.topic_name(topic_id)
-        results = []
-        for data in topic.partition_data:
-            try:
-                result = _append(broker, name, data, request.acks, context, now_ms)
-            except ApiError as error:
-                has_errors = True
-                result = _refused(data.index, error)
-                if error.code in ERRORS_WITH_LOG_START or result.record_errors:
-                    assert name is not None, "only a partition's log refuses like this"
-                    partition = broker.replicas.partition(name, data.index)
-                    result.log_start_offset = partition.log.log_start_offset
-            results.append(result)
-        responses.append(
-            TopicProduceResponse(name=topic.name, topic_id=topic_id, partition_responses=results)
+) -> "ProduceResponse | Awaitable[ProduceResponse | None] | None":
+    producing = Producing(broker, request, context)
+    if producing.go_on():
+        return producing.answer()
+    return producing.finish()
+
+
+class Producing:
+    """One request, and how far it has got."""
+
+    __slots__ = (
+        "acks",
+        "broker",
+        "context",
+        "has_errors",
+        "name",
+        "now_ms",
+        "place",
+        "responses",
+        "results",
+        "takes_long",
+        "topic_id",
+        "topic_place",
+        "topics",
+    )
+
+    def __init__(
+        self, broker: "Broker", request: ProduceRequest, context: "RequestContext"
+    ) -> None:
+        self.broker = broker
+        self.topics = request.topic_data
+        self.acks = request.acks
+        self.context = context
+        self.now_ms = broker.clock.now_ms()
+        self.has_errors = False
+        # Whether the next batch takes long to look into.
+        self.takes_long = False
+        self.responses: list[TopicProduceResponse] = []
+        # The topic that is being worked on, and its batch that comes next.
+        self.topic_place = 0
+        self.place = 0
+        self.name: str | None = None
+        self.topic_id = NO_UUID
+        self.results: list[PartitionProduceResponse] = []
+
+    def go_on(self) -> bool:
+        """Append what can be appended in one turn of the loop; whether that is all."""
+        topics = self.topics
+        left = TURN
+        while self.topic_place < len(topics):
+            if left <= 0:
+                return False
+            topic = topics[self.topic_place]
+            if len(self.responses) == self.topic_place:
+                self._begin(topic)
+            partition_data = topic.partition_data
+            while self.place < len(partition_data):
+                if left <= 0:
+                    return False
+                data = partition_data[self.place]
+                left -= _share(data)
+                try:
+                    result = self._append(data)
+                except ApiError as error:
+                    result = self._refuse(data, error)
+                except TakesLong:
+                    self.takes_long = True
+                    return False
+                self.results.append(result)
+                self.place += 1
+            self.place = 0
+            self.topic_place += 1
+            left -= 1
+        return True
+
+    async def finish(self) -> ProduceResponse | None:
+        """Do the rest, in as many turns as it takes, and answer."""
+        is_done = False
+        while not is_done:
+            if self.takes_long:
+                await self._append_next_apart()
+            else:
+                await asyncio.sleep(0)
+            self.now_ms = self.broker.clock.now_ms()
+            is_done = self.go_on()
+        return self.answer()
+
+    def answer(self) -> ProduceResponse | None:
+        if self.acks == 0:
+            if self.has_errors:
+                # No answer is expected: a closed connection is the only way to say so.
+                raise CloseConnection(f"a produce with acks=0 failed: {_summary(self.responses)}")
+            return None
+        return ProduceResponse(responses=self.responses)
+
+    def _begin(self, topic: TopicProduceData) -> None:
+        self.name = topic.name
+        self.topic_id = NO_UUID
+        if self.context.api_version >= FIRST_VERSION_WITH_TOPIC_IDS:
+            self.topic_id = topic.topic_id
+            self.name = self.broker.replicas.topic_name(topic.topic_id)
+        self.results = []
+        self.responses.append(
+            TopicProduceResponse(
+                name=topic.name, topic_id=self.topic_id, partition_responses=self.results
+            )
         )
-    if request.acks == 0:
-        if has_errors:
-            # No answer is expected: a closed connection is the only way to say so.
-            raise CloseConnection(f"a produce with acks=0 failed: {_summary(responses)}")
-        return None
-    return ProduceResponse(responses=responses)
+
+    def _append(self, data: PartitionProduceData) -> PartitionProduceResponse:
+        """Check a batch and append it.
+
+        Raises:
+            ApiError: it is refused.
+            TakesLong: looking into it does.
+        """
+        partition = self._find(data)
+        records = data.records
+        assert records is not None, "the partition was found, so there are records"
+        batch = validate_produced(records, partition.log.config, self.now_ms, may_take_long=False)
+        return self._append_checked(data, partition, batch)
+
+    async def _append_next_apart(self) -> None:
+        """Have the next batch checked by a thread, and append it."""
+        self.takes_long = False
+        data = self.topics[self.topic_place].partition_data[self.place]
+        try:
+            partition = self._find(data)
+            records = data.records
+            assert records is not None, "the partition was found, so there are records"
+            batch = await self.broker.record_checks.check(
+                records, partition.log.config, self.now_ms
+            )
+            # The topic may have been deleted meanwhile.
+            result = self._append_checked(data, self._find(data), batch)
+        except ApiError as error:
+            result = self._refuse(data, error)
+        self.results.append(result)
+        self.place += 1
+        if self.place == len(self.topics[self.topic_place].partition_data):
+            self.place = 0
+            self.topic_place += 1
+
+    def _append_checked(
+        self, data: PartitionProduceData, partition: "Partition", batch: ProducedBatch
+    ) -> PartitionProduceResponse:
+        info = partition.append(batch, self.acks, self.now_ms)
+        return PartitionProduceResponse(
+            index=data.index,
+            error_code=0,
+            base_offset=info.first_offset,
+            log_append_time_ms=info.log_append_time,
+            log_start_offset=info.log_start_offset,
+        )
+
+    def _find(self, data: PartitionProduceData) -> "Partition":
+        """The partition, if it may be written to and there is something to write."""
+        topic = self.name
+        if topic is None:
+            raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
+        partition = self.broker.replicas.partition(topic, data.index)
+        acks = self.acks
+        if not -1 <= acks <= 1:
+            message = f"acks={acks}: must be -1 (all), 0 or 1"
+            raise ApiError(ErrorCode.INVALID_REQUIRED_ACKS, message)
+        if topic in INTERNAL_TOPICS and self.context.client_id != ADMIN_CLIENT_ID:
+            message = f"{topic} is written by the broker itself, not by producers"
+            raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
+        records = data.records
+        if records is None or len(records) <= ATTRIBUTES_LOW_BYTE:
+            message = "a produce request must carry one record batch"
+            raise ApiError(ErrorCode.INVALID_RECORD, message)
+        check_produce_version(records, self.context.api_version)
+        if records[ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL_FLAG:
+            message = "this broker has no transactions yet: produce without a transactional.id"
+            raise ApiError(ErrorCode.INVALID_TXN_STATE, message)
+        partition.check_append(acks)
+        return partition
+
+    def _refuse(self, data: PartitionProduceData, error: ApiError) -> PartitionProduceResponse:
+        self.has_errors = True
+        result = _refused(data.index, error)
+        if error.code in ERRORS_WITH_LOG_START or result.record_errors:
+            assert self.name is not None, "only a partition's log refuses like this"
+            partition = self.broker.replicas.find(TopicPartition(self.name, data.index))
+            if partition is not None:
+                result.log_start_offset = partition.log.log_start_offset
+        return result
 
 
-def _append(
-    broker: "Broker",
-    topic: str | None,
-    data: PartitionProduceData,
-    acks: int,
-    context: "RequestContext",
-    now_ms: int,
-) -> PartitionProduceResponse:
-    if topic is None:
-        raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
-    partition = broker.replicas.partition(topic, data.index)
-    if not -1 <= acks <= 1:
-        message = f"acks={acks}: must be -1 (all), 0 or 1"
-        raise ApiError(ErrorCode.INVALID_REQUIRED_ACKS, message)
-    if topic in INTERNAL_TOPICS and context.client_id != ADMIN_CLIENT_ID:
-        message = f"{topic} is written by the broker itself, not by producers"
-        raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
+def _share(data: PartitionProduceData) -> int:
+    """How much of a turn a batch may take."""
     records = data.records
     if records is None or len(records) <= ATTRIBUTES_LOW_BYTE:
-        raise ApiError(ErrorCode.INVALID_RECORD, "a produce request must carry one record batch")
-    check_produce_version(records, context.api_version)
-    if records[ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL_FLAG:
-        message = "this broker has no transactions yet: produce without a transactional.id"
-        raise ApiError(ErrorCode.INVALID_TXN_STATE, message)
-    info = partition.append(records, acks, now_ms)
-    return PartitionProduceResponse(
-        index=data.index,
-        error_code=0,
-        base_offset=info.first_offset,
-        log_append_time_ms=info.log_append_time,
-        log_start_offset=info.log_start_offset,
-    )
+        return 1
+    if records[ATTRIBUTES_LOW_BYTE] & COMPRESSION_MASK:
+        return PACKED_BATCH
+    return 1 + (len(records) >> 14)
 
 
 def _refused(index: int, error: ApiError) -> PartitionProduceResponse:
@@ -128,9 +283,11 @@ def _refused(index: int, error: ApiError) -> PartitionProduceResponse:
 
 
 def _summary(responses: list[TopicProduceResponse]) -> str:
-    return ", ".join(
+    """What the first refused batches were refused with; there may be many thousands."""
+    failed = (
         f"{topic.name}-{result.index}: {ErrorCode(result.error_code).name}"
         for topic in responses
         for result in topic.partition_responses
         if result.error_code
     )
+    return ", ".join(islice(failed, MAX_NAMED_FAILURES))

@@ -1,0 +1,90 @@
+"""Records numbered anew, and moved to another base timestamp.
+
+A producer numbers the records of a batch 0, 1, 2 and so on; where one does not, the broker does.
+Each record is then written with another offset delta and, as that may take more or fewer bytes,
+another length; the rest is copied.
+
+This module is compiled with Cython where that is at hand (``renumber.pxd`` has the types); its
+loop then lets other threads run.
+
+Rules this module keeps:
+
+* Whatever the bytes are, the only error is ``ValueError``, and nothing outside of them is read.
+"""
+
+from typing import Final
+
+from moldau.record import interpreted as cython
+from moldau.record.checked import describe_fault
+
+if False:  # Never run: it tells the compiler whose words ``cython.…`` are.
+    import cython  # type: ignore
+if not cython.compiled:  # Else they are in line, from ``.pxd`` files.
+    from moldau.record.checked import fault, read_checked
+    from moldau.record.primitives import bytes_at, copy, varint_size, write_varint
+
+# The least that a record takes, and the most that one can grow: a delta from one byte to ten,
+# another from one to five, and its length by one.
+_SMALLEST_RECORD: Final = 7
+_LARGEST_GROWTH: Final = 14
+# A delta and its shift stay below this, so that their sum stays within 64 bits.
+_LIMIT: Final = 1 << 62
+
+
+def first_timestamp_delta(records: bytes | memoryview) -> int:
+    """That of the first record; 0 where there is none."""
+    source = bytes_at(records)
+    size = len(records)
+    _, at = read_checked(source, 0, size)
+    delta, at = read_checked(source, at + 1 if at >= 0 else at, size)
+    return delta if at >= 0 else 0
+
+
+def renumber(records: bytes | memoryview, first_delta: int, shift: int) -> tuple[bytes, int]:
+    """The same records with offset deltas from ``first_delta`` on, and how many they are.
+
+    Their timestamp deltas grow by ``shift``, for a base timestamp that is as much smaller.
+    ``records`` holds whole records only.
+
+    Raises:
+        ValueError: the records are damaged, or a timestamp delta would be out of range.
+    """
+    if not -_LIMIT <= shift < _LIMIT:
+        raise ValueError(f"timestamps cannot be moved by {shift}, only by less than 2^62")
+    size = len(records)
+    source = bytes_at(records)
+    room = bytearray(size + _LARGEST_GROWTH * (size // _SMALLEST_RECORD + 1))
+    target = room
+    at = 0
+    to = 0
+    count = 0
+    with cython.nogil:
+        while at < size:
+            start = at
+            length, at = read_checked(source, at, size)
+            if at >= 0 and (length < 6 or length > size - at):
+                at = fault(start, 2)
+            if at < 0:
+                break
+            end = at + length
+            attributes = at
+            timestamp_delta, at = read_checked(source, at + 1, end)
+            _, at = read_checked(source, at, end)
+            if at < 0:
+                break
+            if timestamp_delta < -_LIMIT or timestamp_delta >= _LIMIT:
+                at = fault(start, 5)
+                break
+            timestamp_delta += shift
+            offset_delta = first_delta + count
+            length = 1 + varint_size(timestamp_delta) + varint_size(offset_delta) + end - at
+            to = write_varint(target, to, length)
+            target[to] = source[attributes]
+            to = write_varint(target, to + 1, timestamp_delta)
+            to = write_varint(target, to, offset_delta)
+            to = copy(target, to, source, at, end)
+            at = end
+            count += 1
+    if at < 0:
+        raise ValueError(f"record {first_delta + count} is {describe_fault(at)}")
+    return bytes(memoryview(room)[:to]), count
