@@ -22,6 +22,7 @@ import threading
 from moldau.storage.checkpoint import PARTITION_METADATA
 from moldau.storage.leader_epochs import LeaderEpochCache
 from moldau.storage.log_context import LogContext
+from moldau.storage.producer_snapshot import UnwrittenSnapshot
 from moldau.storage.segment import Segment
 from moldau.storage.segment_list import SegmentList
 
@@ -35,11 +36,13 @@ RENAMING = threading.RLock()
 class FlushJob:
     """What one flush has to do, decided on the thread that owns the log."""
 
-    __slots__ = ("cuts", "end_offset", "segments", "snapshot")
+    __slots__ = ("cuts", "end_offset", "segments", "snapshot", "unwritten")
 
     def __init__(
         self, segments: list[Segment], end_offset: int, snapshot: str | None, cuts: int
     ) -> None:
+        # The producer snapshot, if it was not written yet.
+        self.unwritten: UnwrittenSnapshot | None = None
         self.segments = segments
         self.end_offset = end_offset
         self.snapshot = snapshot
@@ -115,6 +118,8 @@ class LogFlusher:
 
     def _run(self, job: FlushJob) -> None:
         disk = self._context.disk
+        if job.unwritten is not None:
+            job.unwritten.write(disk, self.directory)
         if job.snapshot is not None:
             self._flush_file(job.snapshot)
         for segment in job.segments:

@@ -38,6 +38,7 @@ from moldau.storage.log_reader import LogReader
 from moldau.storage.log_results import FetchData, LogAppendInfo, TimestampOffset
 from moldau.storage.log_retention import delete_old_segments, roll_if_overdue
 from moldau.storage.log_truncation import start_anew, truncate
+from moldau.storage.producer_snapshot import UnwrittenSnapshot, snapshot_path
 from moldau.storage.producer_state import AppendOrigin, ProducerStateManager
 from moldau.storage.segment import Segment
 from moldau.storage.segment_list import SegmentList
@@ -316,14 +317,23 @@ class PartitionLog:
             # Recovery will not look at the old segment: its indexes must be right for ever.
             self._sync_before_roll(old)
         new = self.new_segment(base_offset)
+        snapshot: str | None = None
+        unwritten: UnwrittenSnapshot | None = None
         try:
             self.producers.map_end_offset = base_offset
-            snapshot = self.producers.take_snapshot()
+            if self._context.executor is not None:
+                unwritten = self.producers.plan_snapshot()
+            if unwritten is None:
+                snapshot = self.producers.take_snapshot()
+            else:
+                snapshot = snapshot_path(self.directory, unwritten.offset)
         except OSError:
             new.remove_files()
             raise
         self.segments.append(new)
-        self._submit_flush(self._flusher.job(base_offset, snapshot, with_last=False))
+        job = self._flusher.job(base_offset, snapshot, with_last=False)
+        job.unwritten = unwritten
+        self._submit_flush(job)
         return new
 
     def _sync_before_roll(self, segment: Segment) -> None:

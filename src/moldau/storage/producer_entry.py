@@ -52,6 +52,7 @@ class ProducerEntry:
         "last_timestamp",
         "next_sequence",
         "producer_id",
+        "snapshots",
         "txn_first_offset",
     )
 
@@ -64,7 +65,21 @@ class ProducerEntry:
         self.txn_first_offset = NO_OFFSET
         # What must come next in this epoch.
         self.next_sequence = 0
+        # How many snapshots there were when it was last changed: an earlier one may still have
+        # to be written, and needs the entry as it was.
+        self.snapshots = 0
         self._batches: array[int] = array("q")
+
+    def copy(self) -> "ProducerEntry":
+        """Another entry of the same producer that says the same."""
+        entry = ProducerEntry(self.producer_id, self.epoch)
+        entry.coordinator_epoch = self.coordinator_epoch
+        entry.last_timestamp = self.last_timestamp
+        entry.txn_first_offset = self.txn_first_offset
+        entry.next_sequence = self.next_sequence
+        entry.snapshots = self.snapshots
+        entry._batches = self._batches[:]
+        return entry
 
     @property
     def last_sequence(self) -> int:

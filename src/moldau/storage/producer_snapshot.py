@@ -7,15 +7,23 @@ from the beginning. The format is Apache Kafka's (ProducerSnapshot, version 1):
     version 2   crc-32c of what follows 4   number of entries 4   entries 46 each
 
 Of the five batches that are remembered of a producer a snapshot keeps the last.
+
+A snapshot of many producers takes longer to write than others should have to wait for, so it can be
+written later, by another thread (``UnwrittenSnapshot``). Until then its entries do not change:
+``producer_state`` changes copies of them.
 """
 
+import logging
 import os
+import threading
+import time
 from collections.abc import Collection, Iterable
 from struct import Struct, error
 from typing import Final
 
 from moldau.record.checksum import crc32c
 from moldau.storage.disk import Disk
+from moldau.storage.log_failure import is_no_room
 from moldau.storage.producer_entry import NO_OFFSET, ProducerEntry
 
 SNAPSHOT_SUFFIX: Final = ".snapshot"
@@ -26,6 +34,10 @@ _COUNT: Final = Struct(">i")
 # Producer id, epoch, last sequence, last offset, offset delta, timestamp, coordinator
 # epoch, first offset of the transaction under way.
 _ENTRY: Final = Struct(">qhiqiqiq")
+# After so many entries other threads have their turn: compiled code would not let them otherwise.
+_SLICE: Final = 500
+
+_log = logging.getLogger(__name__)
 
 
 class CorruptSnapshot(Exception):  # noqa: N818
@@ -46,19 +58,21 @@ def snapshot_offset(name: str) -> int | None:
 
 def encode_snapshot(entries: Collection[ProducerEntry]) -> bytes:
     parts = [_COUNT.pack(len(entries))]
-    parts += [
-        _ENTRY.pack(
-            entry.producer_id,
-            entry.epoch,
-            entry.last_sequence,
-            entry.last_offset,
-            entry.last_offset_delta,
-            entry.last_timestamp,
-            entry.coordinator_epoch,
-            entry.txn_first_offset,
+    for entry in entries:
+        parts.append(
+            _ENTRY.pack(
+                entry.producer_id,
+                entry.epoch,
+                entry.last_sequence,
+                entry.last_offset,
+                entry.last_offset_delta,
+                entry.last_timestamp,
+                entry.coordinator_epoch,
+                entry.txn_first_offset,
+            )
         )
-        for entry in entries
-    ]
+        if len(parts) % _SLICE == 0:
+            time.sleep(0)
     body = b"".join(parts)
     return _HEAD.pack(_VERSION, crc32c(body)) + body
 
@@ -122,10 +136,53 @@ def write_snapshot(
         file.close()
 
 
-class SnapshotFiles:
-    """Which snapshots a partition has on disk, and which of them must go."""
+class UnwrittenSnapshot:
+    """A snapshot that a thread will write, unless it is not wanted any more by then."""
 
-    __slots__ = ("_disk", "_snapshots", "directory")
+    __slots__ = ("_entries", "_lock", "offset")
+
+    def __init__(self, offset: int, entries: list[ProducerEntry]) -> None:
+        """``entries`` are not changed from now on."""
+        self.offset = offset
+        self._entries: list[ProducerEntry] | None = entries
+        self._lock = threading.Lock()
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it was written or given up."""
+        return self._entries is None
+
+    def write(self, disk: Disk, directory: str) -> None:
+        """Write it, if nobody has and it is wanted; in whichever thread. Raises OSError.
+
+        On a full disk it is left out: that costs a longer replay, and nothing else.
+        """
+        with self._lock:
+            if self._entries is None:
+                return
+            path = snapshot_path(directory, self.offset)
+            try:
+                write_snapshot(disk, path, self._entries)
+            except OSError as problem:
+                if not is_no_room(problem):
+                    raise
+                _log.warning("no room for the producer snapshot %s: it is left out", path)
+                disk.remove(path, missing_ok=True)
+            self._entries = None
+
+    def give_up(self) -> None:
+        """It shall not be there. A thread that is writing it is waited for."""
+        with self._lock:
+            self._entries = None
+
+
+class SnapshotFiles:
+    """Which snapshots a partition has on disk, and which of them must go.
+
+    One that is still to be written counts as there.
+    """
+
+    __slots__ = ("_disk", "_snapshots", "_unwritten", "directory")
 
     def __init__(self, disk: Disk, directory: str) -> None:
         """Touches nothing on disk."""
@@ -133,6 +190,7 @@ class SnapshotFiles:
         self.directory = directory
         # Offsets of the snapshot files, ascending; None until somebody asks.
         self._snapshots: list[int] | None = None
+        self._unwritten: list[UnwrittenSnapshot] | None = None
 
     def snapshot_offsets(self) -> list[int]:
         """Ascending."""
@@ -182,6 +240,7 @@ class SnapshotFiles:
         if offset not in self.snapshot_offsets():
             return None
         self.snapshot_offsets().remove(offset)
+        self._give_up(offset)
         path = snapshot_path(self.directory, offset)
         try:
             self._disk.rename(path, path + ".deleted")
@@ -195,4 +254,20 @@ class SnapshotFiles:
 
     def _delete_snapshot(self, offset: int) -> None:
         self.snapshot_offsets().remove(offset)
+        self._give_up(offset)
         self._disk.remove(snapshot_path(self.directory, offset), missing_ok=True)
+
+    def _give_up(self, offset: int) -> None:
+        for snapshot in self._unwritten or ():
+            if snapshot.offset == offset:
+                snapshot.give_up()
+
+    def _note_unwritten(self, snapshot: UnwrittenSnapshot) -> None:
+        unsettled = [each for each in self._unwritten or () if not each.is_settled]
+        self._unwritten = [*unsettled, snapshot]
+
+    def _write_unwritten(self) -> None:
+        """Write now what was to be written later. Raises OSError."""
+        for snapshot in self._unwritten or ():
+            snapshot.write(self._disk, self.directory)
+        self._unwritten = None

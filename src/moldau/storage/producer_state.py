@@ -39,6 +39,7 @@ from moldau.storage.producer_entry import (
 from moldau.storage.producer_snapshot import (
     CorruptSnapshot,
     SnapshotFiles,
+    UnwrittenSnapshot,
     read_snapshot,
     snapshot_path,
     write_snapshot,
@@ -54,6 +55,8 @@ __all__ = [
 
 _MAX_INT16: Final = 2**15 - 1
 _MAX_INT32: Final = 2**31 - 1
+# A snapshot of more producers takes too long for a thread that has others waiting.
+MANY_PRODUCERS: Final = 1000
 
 _log = logging.getLogger(__name__)
 
@@ -83,6 +86,7 @@ class ProducerStateManager(SnapshotFiles):
         "_last_snapshot_offset",
         "_ongoing",
         "_producers",
+        "_snapshots_taken",
         "_unreplicated",
         "expiration_ms",
         "map_end_offset",
@@ -99,6 +103,8 @@ class ProducerStateManager(SnapshotFiles):
         # The offset up to which the log is reflected here.
         self.map_end_offset = 0
         self._last_snapshot_offset = 0
+        # Of those that are written later: an entry of before is not changed, but copied.
+        self._snapshots_taken = 0
         self._producers: dict[int, ProducerEntry] = {}
         # First offset -> producer id. In the order of offsets, because they are added so.
         self._ongoing: dict[int, int] = {}
@@ -137,8 +143,8 @@ class ProducerStateManager(SnapshotFiles):
         attributes = header.attributes
         assert not attributes & CONTROL_FLAG, "markers go to update_marker"
         entry = self._producers.get(producer_id)
-        if entry is None:
-            entry = self._producers[producer_id] = ProducerEntry(producer_id)
+        if entry is None or entry.snapshots != self._snapshots_taken:
+            entry = self._renew(producer_id, entry)
         if entry.epoch != header.producer_epoch:
             entry.begin_epoch(header.producer_epoch)
         delta = last_offset - base_offset
@@ -149,6 +155,13 @@ class ProducerStateManager(SnapshotFiles):
         if attributes & TRANSACTIONAL_FLAG and entry.txn_first_offset < 0:
             entry.txn_first_offset = base_offset
             self._ongoing[base_offset] = producer_id
+
+    def _renew(self, producer_id: int, entry: ProducerEntry | None) -> ProducerEntry:
+        """An entry that may be changed: a new one, or a copy of one that is in a snapshot."""
+        renewed = ProducerEntry(producer_id) if entry is None else entry.copy()
+        renewed.snapshots = self._snapshots_taken
+        self._producers[producer_id] = renewed
+        return renewed
 
     def _check_closely(
         self, entry: ProducerEntry, header: BatchHeader, origin: AppendOrigin
@@ -253,8 +266,8 @@ class ProducerStateManager(SnapshotFiles):
         self.map_end_offset = offset + 1
         producer_id = header.producer_id
         entry = self._producers.get(producer_id)
-        if entry is None:
-            entry = self._producers[producer_id] = ProducerEntry(producer_id)
+        if entry is None or entry.snapshots != self._snapshots_taken:
+            entry = self._renew(producer_id, entry)
         first_offset = entry.txn_first_offset
         entry.begin_epoch(header.producer_epoch)
         entry.coordinator_epoch = coordinator_epoch
@@ -340,6 +353,7 @@ class ProducerStateManager(SnapshotFiles):
             self.on_log_start_offset(log_start_offset)
             return
         self._clear()
+        self._write_unwritten()
         self._load_newest_snapshot(log_start_offset, now_ms)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
@@ -365,6 +379,7 @@ class ProducerStateManager(SnapshotFiles):
                 self._delete_snapshot(offset)
                 continue
             for entry in entries:
+                entry.snapshots = self._snapshots_taken
                 if not self._expired(entry, now_ms):
                     self._producers[entry.producer_id] = entry
             open_txns = [e for e in self._producers.values() if e.txn_first_offset >= 0]
@@ -386,7 +401,23 @@ class ProducerStateManager(SnapshotFiles):
             return None
         path = snapshot_path(self.directory, offset)
         write_snapshot(self._disk, path, self._producers.values(), sync)
+        self._note_snapshot(offset)
+        return path
+
+    def plan_snapshot(self) -> UnwrittenSnapshot | None:
+        """A snapshot of what is known now, to be written by any thread; None if there are few
+        producers, or nothing new: then ``take_snapshot`` is the quicker way.
+        """
+        offset = self.map_end_offset
+        if offset <= self._last_snapshot_offset or len(self._producers) <= MANY_PRODUCERS:
+            return None
+        snapshot = UnwrittenSnapshot(offset, list(self._producers.values()))
+        self._snapshots_taken += 1
+        self._note_unwritten(snapshot)
+        self._note_snapshot(offset)
+        return snapshot
+
+    def _note_snapshot(self, offset: int) -> None:
         if offset not in self.snapshot_offsets():
             insort(self.snapshot_offsets(), offset)
         self._last_snapshot_offset = offset
-        return path
