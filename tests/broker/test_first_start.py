@@ -117,3 +117,15 @@ def test_a_directory_is_added_with_the_command_that_the_refusal_names(
     assert f"Formatting data directory {two}" in capsys.readouterr().out
     with both, both.connect() as client:
         assert values(read_all(client, "river")) == [b"kept"]
+
+
+def test_a_lone_node_has_no_port_for_its_controller_until_one_is_named(tmp_path: Path) -> None:
+    alone = {"listeners": "PLAINTEXT://127.0.0.1:0"}
+    named = {"listeners": "PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0"}
+    for settings in (alone, named, alone):
+        with RunningBroker(tmp_path / "data", settings) as broker, broker.connect() as client:
+            create_topic(client, f"t{broker.port}")
+            ports = broker.node.ports
+            assert ("CONTROLLER" in ports) == (settings is named)
+            [endpoint] = broker.node.broker.image.controllers[1].endpoints
+            assert endpoint.port == ports.get("CONTROLLER", broker.port)

@@ -58,15 +58,16 @@ def test_kafkas_stock_configuration_works_as_it_is() -> None:
 
 def test_a_node_that_is_told_nothing_is_a_cluster_of_one_on_localhost() -> None:
     made = BrokerConfig.from_properties({})
-    assert [str(listener) for listener in made.listeners] == [
-        "PLAINTEXT://localhost:9092",
-        "CONTROLLER://localhost:9093",
-    ]
+    assert list(map(str, made.listeners)) == ["PLAINTEXT://localhost:9092"]
+    assert made.controller_listeners == ()
+    assert list(map(str, made.controller_endpoints)) == ["CONTROLLER://localhost:9092"]
     assert made.node_id == 1
     assert made.process_roles == ("broker", "controller")
     assert made.offsets_topic_replication_factor == 1
-    assert made.controller_quorum_bootstrap_servers == ("localhost:9093",)
+    assert made.controller_quorum_bootstrap_servers == ("localhost:9092",)
     assert made.warnings == ()
+    changed = made.with_dynamic({"log.cleaner.threads": "2"}, {})
+    assert changed.listeners == made.listeners
 
 
 @pytest.mark.parametrize(
@@ -78,10 +79,18 @@ def test_a_node_that_is_told_nothing_is_a_cluster_of_one_on_localhost() -> None:
         ("PLAINTEXT://a:1,CONTROLLER://b:9", "PLAINTEXT://a:1,CONTROLLER://b:9"),
     ],
 )
-def test_the_controller_of_a_lone_node_listens_on_the_next_port(
+def test_the_controller_of_a_lone_node_listens_on_the_next_port_if_it_is_spoken_of(
     listeners: str, expected: str
 ) -> None:
-    assert standalone_properties({"listeners": listeners})["listeners"] == expected
+    given = {"listeners": listeners, "controller.quorum.voters": "1@localhost:9"}
+    assert standalone_properties(given)["listeners"] == expected
+    if "CONTROLLER" not in listeners:
+        assert standalone_properties({"listeners": listeners})["listeners"] == listeners
+
+
+def test_a_node_with_roles_names_the_listener_of_its_controller() -> None:
+    with pytest.raises(ConfigError, match="CONTROLLER is not one of the listeners"):
+        config(listeners="PLAINTEXT://:9092")
 
 
 def test_a_role_without_the_settings_it_needs_is_refused_by_name() -> None:

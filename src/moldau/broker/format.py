@@ -252,7 +252,7 @@ def _initial_voters(
     config: BrokerConfig, options: FormatOptions, rng: random.Random
 ) -> VoterSet | None:
     if options.initial_controllers is not None:
-        listener = config.controller_listeners[0].name
+        listener = config.controller_endpoints[0].name
         try:
             return parse_initial_controllers(options.initial_controllers, listener)
         except ValueError as error:
@@ -260,7 +260,7 @@ def _initial_voters(
     if options.standalone:
         endpoints = tuple(
             VoterEndpoint(each.name, each.host or "localhost", each.port)
-            for each in config.controller_listeners
+            for each in config.controller_endpoints
         )
         return VoterSet.of(Voter(config.node_id, new_uuid(rng), endpoints))
     return None

@@ -1,8 +1,8 @@
 """A whole node: puts the parts together, starts them in order, stops them in reverse.
 
 Start: open the listeners, lock and read the data directories, replay the metadata, load
-the logs, register with the controller, and only then let anybody in. A directory that
-nobody formatted is formatted on the way.
+the logs, register with the controller, and only then let anybody in. The directories of a
+node that was never started are formatted on the way (``first_start``).
 
 Stop: no new connections, finish what is under way, flush every log, leave the marker
 that says so. After kill -9 there is no marker, and the next start looks at every
@@ -247,13 +247,15 @@ class Node:
     def _controller_endpoints(self) -> list[Listener]:
         return [
             self._with_port(each if each.host else each._replace(host="localhost"))
-            for each in self.config.controller_listeners
+            for each in self.config.controller_endpoints
         ]
 
     def _with_port(self, listener: Listener) -> Listener:
         if listener.port:
             return listener
-        return listener._replace(port=self.ports[listener.name])
+        # A controller without a listener is said to be at the broker's first.
+        first = self.ports[self.config.listeners[0].name]
+        return listener._replace(port=self.ports.get(listener.name, first))
 
     def _start_background(self) -> None:
         config = self.config

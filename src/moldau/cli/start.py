@@ -27,7 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--listen",
         metavar="HOST:PORT",
-        help="where clients connect; the controller gets the next port. Port 0: a free one",
+        help="where clients connect; port 0: a free one. If the file names a controller, that one "
+        "gets the next port",
     )
     parser.add_argument(
         "--set",
@@ -72,7 +73,7 @@ def read_config(
     """
     properties = read_properties(path) if path else {}
     if listen is not None:
-        properties.update(_listening(listen))
+        properties.update(_listening(listen, has_controller=_names_controller(properties)))
     if data_dir is not None:
         properties["log.dirs"] = os.path.abspath(data_dir)
     for setting in settings:
@@ -105,14 +106,23 @@ def default_data_dir(environment: "os._Environ[str] | dict[str, str]") -> Path:
     return Path(base) / "moldau"
 
 
-def _listening(address: str) -> dict[str, str]:
-    """The settings for ``--listen``: one client listener and the controller's after it."""
+def _names_controller(properties: dict[str, str]) -> bool:
+    """Whether a file says something about controllers; a node on its own needs no port for one."""
+    return "process.roles" in properties or any(
+        name.startswith("controller.") for name in properties
+    )
+
+
+def _listening(address: str, *, has_controller: bool) -> dict[str, str]:
+    """The settings for ``--listen``: a client listener, and a controller's after it if need be."""
     host, colon, port = address.rpartition(":")
     if not colon:
         host, port = ("", address) if address.isdigit() else (address, "9092")
     if not port.isdigit() or int(port) > 65535:
         raise UsageError(f"--listen {address}: write host:port, as in localhost:9092")
     number = int(port)
+    if not has_controller:
+        return {"listeners": f"PLAINTEXT://{host}:{number}"}
     following = number + 1 if number else 0
     controller_host = host or "localhost"
     return {

@@ -6,7 +6,8 @@ unsafe to ignore, such as an authorizer. Unknown settings, and known ones that h
 yet, are listed in ``warnings``.
 
 If ``process.roles`` is not set, the node is a cluster of its own: broker and controller in one,
-with the settings that a single node needs (Kafka requires all of them in the file).
+with the settings that a single node needs (Kafka requires all of them in the file). Nobody talks to its
+controller, so it has no controller listener unless one is configured.
 """
 
 import socket
@@ -91,6 +92,12 @@ STANDALONE: Final = {
     "share.coordinator.state.topic.min.isr": "1",
 }
 _STANDALONE_LISTENER: Final = "PLAINTEXT://localhost:9092"
+# Whoever sets one of these wants to reach the controller.
+_CONTROLLER_SETTINGS: Final = (
+    "controller.listener.names",
+    "controller.quorum.voters",
+    "controller.quorum.bootstrap.servers",
+)
 
 # Keystores can be changed for a single listener only; connection limits also for all.
 _PER_LISTENER: Final = (
@@ -127,13 +134,17 @@ class BrokerConfig(BrokerFields):
     warnings: tuple[str, ...]
     advertised: tuple[Listener, ...]
     controller_listeners: tuple[Listener, ...]
+    # Where the controller is said to be: at its listeners, or else at the broker's first.
+    controller_endpoints: tuple[Listener, ...]
     connection_overrides: Mapping[str, int]
     listener_max_connections: Mapping[str, int]
     listener_connection_rates: Mapping[str, int]
     is_broker: bool
     is_controller: bool
+    # Whether nothing was said about roles: the controller may do without a listener.
+    is_lone: bool
 
-    def __init__(self, originals: Mapping[str, str]) -> None:
+    def __init__(self, originals: Mapping[str, str], *, is_lone: bool = False) -> None:
         given = _with_node_id(dict(originals))
         values = dict(_DEFAULTS)
         values.update(_parse(given, BROKER_SETTINGS))
@@ -141,6 +152,7 @@ class BrokerConfig(BrokerFields):
             setting.attribute: values.get(name) for name, setting in BROKER_SETTINGS.items()
         }
         state["originals"] = given
+        state["is_lone"] = is_lone
         state["values"] = values
         state["_dynamic"] = {}
         self.__dict__.update(state)
@@ -152,12 +164,13 @@ class BrokerConfig(BrokerFields):
     def from_properties(cls, properties: Mapping[str, str]) -> "BrokerConfig":
         """Raises ConfigError with the setting, its value and the allowed values."""
         given = dict(properties)
-        if "process.roles" not in given:
+        is_lone = "process.roles" not in given
+        if is_lone:
             given = standalone_properties(given)
         for name in ("node.id", "controller.listener.names"):
             if name not in given and not (name == "node.id" and "broker.id" in given):
                 raise ConfigError(name, None, "it is missing and has no default")
-        return cls(given)
+        return cls(given, is_lone=is_lone)
 
     def with_dynamic(
         self, cluster_wide: Mapping[str, str], per_broker: Mapping[str, str]
@@ -176,7 +189,7 @@ class BrokerConfig(BrokerFields):
             merged.update(_valid_dynamic(cluster_wide, per_broker=False))
             merged.update(_valid_dynamic(per_broker, per_broker=True, log_dirs=self.log_dirs))
             known.clear()
-            known[key] = BrokerConfig(merged)
+            known[key] = BrokerConfig(merged, is_lone=self.is_lone)
         return known[key]
 
     def value_text(self, name: str) -> str | None:
@@ -203,8 +216,9 @@ class BrokerConfig(BrokerFields):
 def standalone_properties(given: Mapping[str, str]) -> dict[str, str]:
     """``given``, completed to a cluster of one node.
 
-    The controller listens on the port after that of the first client listener; if that is 0,
-    the system chooses both.
+    There is a controller listener only if one of the settings of controllers is given. If that does
+    not include its address, it gets the port after that of the first client listener; if that is
+    0, the system chooses both.
     """
     properties = {**STANDALONE, **given}
     if "broker.id" in given and "node.id" not in given:
@@ -212,7 +226,13 @@ def standalone_properties(given: Mapping[str, str]) -> dict[str, str]:
     names = properties["controller.listener.names"]
     controller = names.split(",")[0].strip()
     listeners = properties.setdefault("listeners", _STANDALONE_LISTENER)
-    if f"{controller.upper()}://" not in listeners.upper():
+    is_listening = f"{controller.upper()}://" in listeners.upper()
+    if not is_listening and not any(given.get(name) for name in _CONTROLLER_SETTINGS):
+        address = listeners.split(",")[0].partition("://")[2]
+        address = f"localhost{address}" if address.startswith(":") else address
+        properties.setdefault("controller.quorum.bootstrap.servers", address)
+        return properties
+    if not is_listening:
         host, _, port = listeners.split(",")[0].partition("://")[2].rpartition(":")
         following = int(port) + 1 if port.isdigit() and port != "0" else 0
         properties["listeners"] = f"{listeners},{controller}://{host}:{following}"
@@ -339,6 +359,7 @@ def _derive(given: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, An
     )
     listeners = parse_listeners("listeners", values["listeners"], protocols)
     controller_names = [name.upper() for name in values["controller.listener.names"]]
+    controllers = tuple(lsn for lsn in listeners if lsn.name in controller_names)
     roles = values["process.roles"]
     inter_broker = values["inter.broker.listener.name"] or values["security.inter.broker.protocol"]
     return {
@@ -358,7 +379,9 @@ def _derive(given: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, An
             values["log.flush.interval.ms"], values["log.flush.scheduler.interval.ms"]
         ),
         "listeners": listeners,
-        "controller_listeners": tuple(lsn for lsn in listeners if lsn.name in controller_names),
+        "controller_listeners": controllers,
+        "controller_endpoints": controllers
+        or tuple(each._replace(name=controller_names[0]) for each in listeners[:1]),
         "advertised": _advertised(values, listeners, protocols, controller_names),
         "inter_broker_listener_name": inter_broker.upper(),
         "connection_overrides": parse_overrides(values["max.connections.per.ip.overrides"]),

@@ -72,6 +72,8 @@ def _check_roles(config: "BrokerConfig") -> None:
         text = ",".join(config.controller_quorum_voters)
         problem = "Moldau only supports a quorum of one so far: name this node only"
         raise ConfigError("controller.quorum.voters", text, problem)
+    if config.is_lone and not config.controller_listeners:
+        return
     listening = [listener.name for listener in config.listeners]
     for name in config.controller_listener_names:
         if name.upper() not in listening:
