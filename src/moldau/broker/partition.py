@@ -5,8 +5,10 @@ The log knows bytes and offsets; the metadata image knows leaders and ISRs. A
 high watermark, and wakes the fetches that wait for it to move.
 """
 
+import asyncio
 from typing import Final, Protocol
 
+from moldau.broker.shared_flush import SharedFlush
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import TopicPartition
 from moldau.metadata.registrations import PartitionRegistration
@@ -17,6 +19,10 @@ from moldau.storage.producer_state import AppendOrigin
 
 NO_EPOCH: Final = -1
 _CLIENT: Final = AppendOrigin.CLIENT
+
+
+def _no_more_to_do(error: BaseException) -> None:
+    """The log itself has told of a failed flush, and those who wait get the error."""
 
 
 class Waiter(Protocol):
@@ -35,6 +41,8 @@ class Partition:
     """A replica on this broker. Built by the replica manager from the metadata image."""
 
     __slots__ = (
+        "_flush",
+        "_held",
         "_local_id",
         "_waiters",
         "bytes_appended",
@@ -65,6 +73,10 @@ class Partition:
         self.bytes_appended = 0
         self._local_id = local_id
         self._waiters: dict[int, Waiter] = {}
+        # For topics with ``flush.messages``: batches that nobody may see before they are on the
+        # device, each by the offset after it and its size.
+        self._flush: SharedFlush | None = None
+        self._held: list[tuple[int, int]] = []
         self.update(registration)
 
     def update(self, registration: PartitionRegistration) -> None:
@@ -87,18 +99,43 @@ class Partition:
     ) -> LogAppendInfo:
         """Append one batch from a producer, or from a coordinator of this broker.
 
+        If the answer says ``must_flush``, consumers do not see the batch, and the producer shall
+        not be answered, before ``flushed`` has come true.
+
         Raises:
             ApiError: NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS, or what the log refuses.
         """
         self.check_append(acks)
         log = self.log
         info = log.append_as_leader(records, self.leader_epoch, now_ms, origin=origin)
+        if info.must_flush:
+            self._held.append((log.log_end_offset, info.size_bytes))
+            return info
         # A lone replica is the whole ISR: what it has is what all have.
         log.update_high_watermark(log.log_end_offset)
         self.bytes_appended += info.size_bytes
         if self._waiters:
             self.wake()
         return info
+
+    def flushed(self) -> "asyncio.Future[None]":
+        """Have the log flushed by another thread; the future says when all of it is durable.
+
+        It fails with KAFKA_STORAGE_ERROR if the disk does.
+        """
+        if self._flush is None:
+            self._flush = SharedFlush(self.log, self._on_flushed, _no_more_to_do)
+        return self._flush.begin()
+
+    def _on_flushed(self, end_offset: int) -> None:
+        """What lies below is on the device: now consumers may see it."""
+        log = self.log
+        if end_offset > log.high_watermark:
+            log.update_high_watermark(end_offset)
+        held = self._held
+        self._held = [each for each in held if each[0] > end_offset]
+        self.bytes_appended += sum(size for end, size in held if end <= end_offset)
+        self.wake()
 
     def check_append(self, acks: int) -> None:
         """Raise unless a batch may be appended here now, whatever is in it.
@@ -129,6 +166,7 @@ class Partition:
     def replace_log(self, log: PartitionLog) -> None:
         """The replica moved to another log directory: the same records, in other files."""
         self.log = log
+        self._flush = None
         self.wake()
 
     def check_leader(self, current_leader_epoch: int) -> None:

@@ -54,13 +54,20 @@ class SharedFlush:
             ApiError: KAFKA_STORAGE_ERROR, or whatever else the flush failed with.
         """
         self.check()
+        await self.begin()
+
+    def begin(self) -> "asyncio.Future[None]":
+        """See to it that the log as it is now gets durable; the future says when it is."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
+        if self._failure is not None:
+            done.set_exception(self._failure)
+            return done
         self._waiting.append((self._log.log_end_offset, done))
         if not self._is_flushing:
             self._is_flushing = True
             loop.call_soon(self._flush)
-        await done
+        return done
 
     def _flush(self) -> None:
         end_offset = self._log.log_end_offset

@@ -6,8 +6,8 @@ unsafe to ignore, such as an authorizer. Unknown settings, and known ones that h
 yet, are listed in ``warnings``.
 
 If ``process.roles`` is not set, the node is a cluster of its own: broker and controller in one,
-with the settings that a single node needs (Kafka requires all of them in the file). Nobody talks to its
-controller, so it has no controller listener unless one is configured.
+with the settings that a single node needs (Kafka requires all of them in the file). Nobody talks
+to its controller, so it has no controller listener unless one is configured.
 """
 
 import socket

@@ -68,7 +68,6 @@ def append_produced(
         log.producers.update(header, first_offset, last_offset)
     else:
         log.producers.map_end_offset = end_offset
-    log.flush_if_due()
     return LogAppendInfo(
         first_offset,
         last_offset,
@@ -76,6 +75,8 @@ def append_produced(
         log.log_start_offset,
         max_timestamp,
         size_bytes,
+        False,
+        log.flush_if_due(can_wait=origin is _CLIENT),
     )
 
 

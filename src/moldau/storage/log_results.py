@@ -20,6 +20,7 @@ class LogAppendInfo:
         "log_append_time",
         "log_start_offset",
         "max_timestamp",
+        "must_flush",
         "size_bytes",
     )
 
@@ -32,6 +33,7 @@ class LogAppendInfo:
         max_timestamp: int,
         size_bytes: int,
         is_duplicate: bool = False,
+        must_flush: bool = False,
     ) -> None:
         self.first_offset = first_offset
         self.last_offset = last_offset
@@ -40,6 +42,9 @@ class LogAppendInfo:
         self.max_timestamp = max_timestamp
         self.size_bytes = size_bytes
         self.is_duplicate = is_duplicate
+        # Whether the batch may be acknowledged only when it is on the device (``flush.messages``),
+        # and has yet to get there.
+        self.must_flush = must_flush
 
     def __repr__(self) -> str:
         duplicate = ", duplicate" if self.is_duplicate else ""

@@ -137,7 +137,8 @@ class PartitionLog:
         """Give the batch in ``records`` the next offsets and write it, mostly without a flush.
 
         A ``ProducedBatch`` was built or checked by this process: it is not looked into again.
-        The high watermark is the caller's to move. Raises ApiError if the batch is refused,
+        The high watermark is the caller's to move, and the log the caller's to flush if the
+        answer says so. Raises ApiError if the batch is refused,
         KAFKA_STORAGE_ERROR if it is the disk that refuses.
         """
         if self.is_closed:
@@ -342,10 +343,18 @@ class PartitionLog:
         except OSError as error:
             raise self.storage_error(error, "flushing", in_fsync=True) from error
 
-    def flush_if_due(self) -> None:
-        """Flush when ``flush.messages`` have come since the last time."""
-        if self.log_end_offset - self._flusher.recovery_point >= self.config.flush_messages:
-            self.flush()
+    def flush_if_due(self, *, can_wait: bool = False) -> bool:
+        """Flush when ``flush.messages`` have come since the last time.
+
+        A caller that can wait is told to see to it (True), if there is an executor: an fsync
+        may take a second beside somebody who writes much.
+        """
+        if self.log_end_offset - self._flusher.recovery_point < self.config.flush_messages:
+            return False
+        if can_wait and self._context.executor is not None:
+            return True
+        self.flush()
+        return False
 
     def flush(self, up_to: int | None = None) -> None:
         """Return when everything below ``up_to`` (the whole log by default) is durable.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import INTERNAL_TOPICS, NO_UUID, TopicPartition
-from moldau.network.session import CloseConnection
+from moldau.network.session import CloseConnection, Overlapping
 from moldau.protocol.messages.produce import (
     BatchIndexAndErrorMessage,
     PartitionProduceData,
@@ -67,11 +67,14 @@ PACKED_BATCH: Final = 16
 
 def handle(
     broker: "Broker", request: ProduceRequest, context: "RequestContext"
-) -> "ProduceResponse | Awaitable[ProduceResponse | None] | None":
+) -> "ProduceResponse | Awaitable[ProduceResponse | None] | Overlapping | None":
     producing = Producing(broker, request, context)
-    if producing.go_on():
-        return producing.answer()
-    return producing.finish()
+    if not producing.go_on():
+        return producing.finish()
+    if producing.flushes is not None:
+        # All is appended: later requests of the connection need not wait for the disk.
+        return Overlapping(producing.flush_and_answer())
+    return producing.answer()
 
 
 class Producing:
@@ -81,6 +84,7 @@ class Producing:
         "acks",
         "broker",
         "context",
+        "flushes",
         "has_errors",
         "name",
         "now_ms",
@@ -104,6 +108,8 @@ class Producing:
         self.has_errors = False
         # Whether the next batch takes long to look into.
         self.takes_long = False
+        # What is answered only when it is on the device (``flush.messages``).
+        self.flushes: list[tuple[PartitionProduceResponse, asyncio.Future[None]]] | None = None
         self.responses: list[TopicProduceResponse] = []
         # The topic that is being worked on, and its batch that comes next.
         self.topic_place = 0
@@ -152,6 +158,18 @@ class Producing:
                 await asyncio.sleep(0)
             self.now_ms = self.broker.clock.now_ms()
             is_done = self.go_on()
+        return await self.flush_and_answer()
+
+    async def flush_and_answer(self) -> ProduceResponse | None:
+        """Wait for what must be on the device, and answer."""
+        for result, flushed in self.flushes or ():
+            try:
+                await flushed
+            except ApiError as error:
+                self.has_errors = True
+                result.error_code = error.code
+                result.error_message = error.message
+                result.base_offset = -1
         return self.answer()
 
     def answer(self) -> ProduceResponse | None:
@@ -213,13 +231,18 @@ class Producing:
         self, data: PartitionProduceData, partition: "Partition", batch: ProducedBatch
     ) -> PartitionProduceResponse:
         info = partition.append(batch, self.acks, self.now_ms)
-        return PartitionProduceResponse(
+        result = PartitionProduceResponse(
             index=data.index,
             error_code=0,
             base_offset=info.first_offset,
             log_append_time_ms=info.log_append_time,
             log_start_offset=info.log_start_offset,
         )
+        if info.must_flush:
+            if self.flushes is None:
+                self.flushes = []
+            self.flushes.append((result, partition.flushed()))
+        return result
 
     def _find(self, data: PartitionProduceData) -> "Partition":
         """The partition, if it may be written to and there is something to write."""

@@ -1,0 +1,174 @@
+"""With flush.messages=1 an answer means that the batch is on the device; nobody else waits."""
+
+import asyncio
+import errno
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Executor, Future
+from functools import partial
+from typing import Any
+
+import pytest
+
+from moldau.clock import ManualClock
+from moldau.errors import ErrorCode
+from moldau.network.session import CloseConnection, Overlapping
+from moldau.storage.simulated_disk import SimulatedDisk
+from tests.broker.batches import batch
+from tests.broker.producing import create_topic, fetch_request, produce, produce_request, read_all
+from tests.broker.simulated import SimulatedBroker
+from tests.running import WireClient
+
+TIMEOUT_S = 60
+VERSION = 12
+
+
+class SlowDisk(Executor):
+    """Does at once what a thread would do later, until it is told to wait."""
+
+    def __init__(self) -> None:
+        self.is_slow = False
+        self.waiting: list[tuple[Future[Any], Callable[[], Any]]] = []
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        future: Future[Any] = Future()
+        self.waiting.append((future, partial(fn, *args, **kwargs)))
+        if not self.is_slow:
+            self.run_next()
+        return future
+
+    def run_next(self) -> None:
+        future, work = self.waiting.pop(0)
+        try:
+            future.set_result(work())
+        except Exception as error:
+            future.set_exception(error)
+
+
+class Simulated:
+    def __init__(self) -> None:
+        self.executor = SlowDisk()
+        self.disk = SimulatedDisk()
+        self.broker = SimulatedBroker(self.disk, ManualClock(), executor=self.executor)
+
+    def run(self, scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        async def within() -> None:
+            await self.broker.node.start()
+            await self.broker.create("flushed", flush_messages="1")
+            await self.broker.create("cached")
+            self.executor.is_slow = True
+            await scenario()
+            self.executor.is_slow = False
+            await self.broker.node.stop()
+
+        asyncio.run(asyncio.wait_for(within(), TIMEOUT_S))
+
+    async def begin(self, value: bytes, acks: int = -1) -> "asyncio.Future[Any]":
+        request = produce_request("flushed", batch(value, timestamp=1000), acks=acks)
+        handled = self.broker.handle(request, VERSION)
+        # The next request of the connection need not wait: the batch is in the log.
+        assert isinstance(handled, Overlapping)
+        pending = asyncio.ensure_future(handled.awaitable)
+        await turns()
+        return pending
+
+    async def finish_flush(self) -> None:
+        self.executor.run_next()
+        await turns()
+
+    def code(self, reply: Any) -> int:
+        response = self.broker.read_reply(reply, 0, VERSION)
+        return int(response.responses[0].partition_responses[0].error_code)
+
+
+async def turns() -> None:
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+def test_an_answer_waits_for_the_disk_and_nobody_else_does() -> None:
+    simulated = Simulated()
+
+    async def scenario() -> None:
+        pending = await simulated.begin(b"a")
+        assert await simulated.broker.produce("cached", b"meanwhile") == 0
+        assert not pending.done()
+        assert await simulated.broker.read("flushed") == [], "it could still be lost"
+        await simulated.finish_flush()
+        assert simulated.code(await pending) == 0
+        assert await simulated.broker.read("flushed") == [b"a"]
+
+    simulated.run(scenario)
+
+
+def test_one_flush_serves_all_who_had_written_when_it_began() -> None:
+    simulated = Simulated()
+
+    async def scenario() -> None:
+        first = await simulated.begin(b"a")
+        others = [await simulated.begin(b"b"), await simulated.begin(b"c")]
+        assert len(simulated.executor.waiting) == 1
+        await simulated.finish_flush()
+        assert first.done()
+        assert not any(each.done() for each in others)
+        assert await simulated.broker.read("flushed") == [b"a"]
+        await simulated.finish_flush()
+        assert [simulated.code(each.result()) for each in others] == [0, 0]
+        assert await simulated.broker.read("flushed") == [b"a", b"b", b"c"]
+
+    simulated.run(scenario)
+
+
+def test_a_waiting_fetch_is_woken_when_the_batch_is_on_the_device() -> None:
+    simulated = Simulated()
+
+    async def scenario() -> None:
+        request = fetch_request("flushed", 0, min_bytes=1, max_wait_ms=30_000)
+        waiting = asyncio.ensure_future(simulated.broker.send(request, VERSION))
+        await turns()
+        await simulated.begin(b"a")
+        again = asyncio.ensure_future(simulated.broker.send(request, VERSION))
+        await turns()
+        assert not waiting.done()
+        await simulated.finish_flush()
+        for each in (await waiting, await again):
+            assert each.responses[0].partitions[0].records
+
+    simulated.run(scenario)
+
+
+def test_a_client_that_goes_away_takes_nothing_with_it() -> None:
+    simulated = Simulated()
+
+    async def scenario() -> None:
+        pending = await simulated.begin(b"a")
+        pending.cancel()
+        await turns()
+        await simulated.finish_flush()
+        assert await simulated.broker.read("flushed") == [b"a"]
+
+    simulated.run(scenario)
+
+
+@pytest.mark.parametrize("acks", [-1, 0])
+def test_a_disk_that_fails_to_flush_is_answered_with_an_error(acks: int) -> None:
+    simulated = Simulated()
+
+    async def scenario() -> None:
+        simulated.disk.fail_next("fsync", "*/flushed-0/*.log", OSError(errno.EIO, "I/O error"))
+        pending = await simulated.begin(b"a", acks)
+        await simulated.finish_flush()
+        if acks:
+            assert simulated.code(await pending) == ErrorCode.KAFKA_STORAGE_ERROR
+        else:
+            with pytest.raises(CloseConnection, match="KAFKA_STORAGE_ERROR"):
+                await pending
+        assert await simulated.broker.produce("flushed", b"b") == ErrorCode.KAFKA_STORAGE_ERROR
+
+    simulated.run(scenario)
+
+
+def test_every_batch_is_acknowledged_and_read_back(client: WireClient) -> None:
+    create_topic(client, "t", flush_messages="1")
+    for number in range(5):
+        assert produce(client, "t", batch(b"%d" % number)).base_offset == number
+    assert len(read_all(client, "t")) == 5
