@@ -16,6 +16,7 @@ from moldau.broker.dispatch import LARGE_REQUEST_BYTES, NAMES_MAX_BYTES
 from moldau.clock import ManualClock
 from moldau.errors import ErrorCode
 from moldau.network.session import CloseConnection
+from moldau.protocol.header import encode_request_header
 from moldau.protocol.messages import alter_configs as legacy
 from moldau.protocol.messages import incremental_alter_configs as incremental
 from moldau.protocol.messages.alter_client_quotas import (
@@ -24,23 +25,53 @@ from moldau.protocol.messages.alter_client_quotas import (
     EntryData,
     OpData,
 )
+from moldau.protocol.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialDeletion,
+)
 from moldau.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from moldau.protocol.messages.delete_groups import DeleteGroupsRequest
+from moldau.protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from moldau.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
 )
 from moldau.protocol.messages.describe_groups import DescribeGroupsRequest
+from moldau.protocol.messages.describe_log_dirs import (
+    DescribableLogDirTopic,
+    DescribeLogDirsRequest,
+)
+from moldau.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
+from moldau.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
+from moldau.protocol.messages.describe_topic_partitions import TopicRequest as TopicOfPages
+from moldau.protocol.messages.describe_transactions import DescribeTransactionsRequest
+from moldau.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest
-from moldau.protocol.messages.metadata import MetadataRequest
+from moldau.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from moldau.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from moldau.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
 from moldau.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from moldau.protocol.messages.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+from moldau.protocol.primitives import MalformedMessage
 from moldau.storage.simulated_disk import SimulatedDisk
 from tests.broker.simulated import SimulatedBroker
 
@@ -117,6 +148,32 @@ def fetch_offsets() -> Attack:
     return Attack(OffsetFetchRequest(groups=groups), 8, MANY // 2)
 
 
+def list_offsets() -> Attack:
+    """The same partition again is refused; that takes a step all the same."""
+    partitions = [ListOffsetsPartition(index, timestamp=5) for index in range(MANY)]
+    topics = [ListOffsetsTopic(name="wide", partitions=partitions)]
+    return Attack(ListOffsetsRequest(replica_id=-1, topics=topics), 9)
+
+
+def leader_epochs() -> Attack:
+    partitions = [OffsetForLeaderPartition(index, leader_epoch=0) for index in range(MANY)]
+    topics = [OffsetForLeaderTopic(topic="wide", partitions=partitions)]
+    return Attack(OffsetForLeaderEpochRequest(replica_id=-1, topics=topics), 4)
+
+
+def commit_offsets() -> Attack:
+    """Five hundred offsets are a step."""
+    offsets = [OffsetCommitRequestPartition(index % PARTITIONS, 2) for index in range(150_000)]
+    topics = [OffsetCommitRequestTopic(name="wide", partitions=offsets)]
+    return Attack(OffsetCommitRequest(group_id="other", topics=topics), 9, 300)
+
+
+def delete_records() -> Attack:
+    partitions = [DeleteRecordsPartition(index, 0) for index in range(MANY)]
+    topics = [DeleteRecordsTopic(name="wide", partitions=partitions)]
+    return Attack(DeleteRecordsRequest(topics=topics, timeout_ms=1000), 2)
+
+
 ATTACKS: dict[str, Callable[[], Attack]] = {
     "DescribeConfigs of the broker": lambda: describe_configs(
         [DescribeConfigsResource(BROKER, "1", ["log.dirs"])] * MANY
@@ -137,6 +194,63 @@ ATTACKS: dict[str, Callable[[], Attack]] = {
         FindCoordinatorRequest(key_type=0, coordinator_keys=names()), 6
     ),
     "Fetch": fetch,
+    "ListOffsets": list_offsets,
+    "OffsetForLeaderEpoch": leader_epochs,
+    "OffsetCommit": commit_offsets,
+    "DeleteRecords": delete_records,
+    "DescribeProducers": lambda: Attack(
+        DescribeProducersRequest(
+            topics=[TopicRequest(name="wide", partition_indexes=[0] * (2 * MANY))]
+        ),
+        0,
+    ),
+    "DescribeLogDirs": lambda: Attack(
+        DescribeLogDirsRequest(
+            topics=[
+                DescribableLogDirTopic(topic=name, partitions=list(range(10))) for name in names()
+            ]
+        ),
+        4,
+        MANY + PARTITIONS,
+    ),
+    "Metadata": lambda: Attack(
+        MetadataRequest(
+            topics=[MetadataRequestTopic(name=name) for name in names()],
+            allow_auto_topic_creation=False,
+        ),
+        12,
+    ),
+    "DescribeTopicPartitions": lambda: Attack(
+        DescribeTopicPartitionsRequest(topics=[TopicOfPages(name=name) for name in names()]), 0
+    ),
+    "CreateTopics": lambda: Attack(
+        CreateTopicsRequest(
+            topics=[
+                CreatableTopic(name=name, num_partitions=1, replication_factor=1)
+                for name in names()
+            ],
+            validate_only=True,
+        ),
+        7,
+    ),
+    "DeleteTopics": lambda: Attack(
+        DeleteTopicsRequest(topics=[DeleteTopicState(name=name) for name in names()]), 6
+    ),
+    "ElectLeaders": lambda: Attack(
+        ElectLeadersRequest(
+            topic_partitions=[TopicPartitions(name, [0, 1]) for name in names()], timeout_ms=1000
+        ),
+        2,
+    ),
+    "AlterUserScramCredentials": lambda: Attack(
+        AlterUserScramCredentialsRequest(
+            deletions=[ScramCredentialDeletion(name, 1) for name in names()]
+        ),
+        0,
+    ),
+    "DescribeTransactions": lambda: Attack(
+        DescribeTransactionsRequest(transactional_ids=names()), 0
+    ),
     "OffsetFetch": fetch_offsets,
 }
 
@@ -212,8 +326,6 @@ def test_groups_are_deleted_each_with_its_own_answer() -> None:
 
 def test_a_large_request_that_is_no_request_ends_its_connection() -> None:
     async def scenario() -> None:
-        from moldau.protocol.primitives import MalformedMessage
-
         broker = await started()
         request = DescribeGroupsRequest(groups=names())
         header_and_body = broker_frame(request, 5)
@@ -235,7 +347,5 @@ def test_a_request_that_names_more_than_anybody_needs_is_refused_unread() -> Non
 
 
 def broker_frame(request: Any, version: int) -> bytes:
-    from moldau.protocol.header import encode_request_header
-
     header: bytes = encode_request_header(request.API_KEY, version, 1, "test")
     return header + bytes(request.encode(version))

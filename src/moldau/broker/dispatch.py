@@ -211,7 +211,7 @@ class Dispatcher:
             )
         version = context.api_version
         context.is_large = True
-        request = await self._in_thread(handler.decode, frame, position, version)
+        request = await self.in_thread(handler.decode, frame, position, version)
         result: Any
         try:
             result = handler.handle(self._broker, request, context)
@@ -231,13 +231,14 @@ class Dispatcher:
     async def _encode_large(
         self, handler: Handler, response: Response, prefix: bytes, version: int
     ) -> Reply:
-        parts = await self._in_thread(response.encode_parts, prefix, version)
+        parts = await self.in_thread(response.encode_parts, prefix, version)
         # What members of a group bring along, the coordinator may keep.
         if handler.key not in CARRYING_KEYS:
             await self.turns.complete(_dropping(response))
         return parts
 
-    async def _in_thread(self, work: Callable[..., R], *arguments: object) -> R:
+    async def in_thread(self, work: Callable[..., R], *arguments: object) -> R:
+        """What ``work`` gives, which touches nothing that anybody else does."""
         if self._threads is None:
             self._threads = ThreadPoolExecutor(LARGE_REQUEST_THREADS, "moldau-large-requests")
         loop = asyncio.get_running_loop()

@@ -8,9 +8,11 @@ Rules this module keeps:
 
 * An answer belongs to one image. When the image moves on, all answers are forgotten.
 * Answers that are cheap to give again are not kept, and all together stay below a limit.
+* Whoever asks while an answer is being made waits for that one.
 """
 
-from collections.abc import Hashable
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable
 from typing import Final
 
 from moldau.metadata.image import MetadataImage
@@ -36,13 +38,14 @@ class EncodedAnswer:
 class MetadataAnswers:
     """The answers of one broker, by listener, version and question."""
 
-    __slots__ = ("_answers", "_image", "_max_total_bytes", "_total_bytes")
+    __slots__ = ("_answers", "_image", "_making", "_max_total_bytes", "_total_bytes")
 
     def __init__(self, max_total_bytes: int = MAX_TOTAL_BYTES) -> None:
         self._max_total_bytes = max_total_bytes
         self._image: MetadataImage | None = None
         self._answers: dict[Hashable, EncodedAnswer] = {}
         self._total_bytes = 0
+        self._making: dict[Hashable, asyncio.Task[EncodedAnswer]] = {}
 
     def __len__(self) -> int:
         return len(self._answers)
@@ -52,8 +55,33 @@ class MetadataAnswers:
         if image is not self._image:
             self._image = image
             self._answers.clear()
+            self._making = {}
             self._total_bytes = 0
         return self._answers.get(key)
+
+    async def share(
+        self, image: MetadataImage, key: Hashable, make: Callable[[], Awaitable[bytes]]
+    ) -> EncodedAnswer:
+        """What ``make`` gives, or gives already to somebody else; after ``find``."""
+        making = self._making.get(key) if image is self._image else None
+        if making is None:
+            making = asyncio.get_running_loop().create_task(self._make(image, key, make))
+            if image is self._image:
+                self._making[key] = making
+        # Whoever asked first may go away; the others still wait.
+        return await asyncio.shield(making)
+
+    async def _make(
+        self, image: MetadataImage, key: Hashable, make: Callable[[], Awaitable[bytes]]
+    ) -> EncodedAnswer:
+        try:
+            answer = EncodedAnswer(body := await make())
+        finally:
+            if image is self._image:
+                self._making.pop(key, None)
+        if image is self._image:
+            self._keep(key, answer, len(body))
+        return answer
 
     def keep(
         self, key: Hashable, response: MetadataResponse, version: int
@@ -65,10 +93,13 @@ class MetadataAnswers:
             return response
         body = response.encode(version)
         answer = EncodedAnswer(body)
-        if self._total_bytes + len(body) <= self._max_total_bytes:
-            self._total_bytes += len(body)
-            self._answers[key] = answer
+        self._keep(key, answer, len(body))
         return answer
+
+    def _keep(self, key: Hashable, answer: EncodedAnswer, size_bytes: int) -> None:
+        if self._total_bytes + size_bytes <= self._max_total_bytes:
+            self._total_bytes += size_bytes
+            self._answers[key] = answer
 
 
 def question_key(listener: str, version: int, request: MetadataRequest) -> Hashable:

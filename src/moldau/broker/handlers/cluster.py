@@ -5,7 +5,7 @@ addresses are those of the listener on which the question came in, so that a cli
 inside and one outside a network each get addresses that they can reach.
 """
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Hashable
 from typing import TYPE_CHECKING, Final
 
 from moldau.broker.dispatch import describe_versions
@@ -13,8 +13,9 @@ from moldau.broker.metadata_answers import EncodedAnswer, question_key
 from moldau.controller.topic_names import topic_name_problem
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import INTERNAL_TOPICS, NO_UUID
-from moldau.metadata.image import TopicImage
+from moldau.metadata.image import MetadataImage, TopicImage
 from moldau.metadata.registrations import PartitionRegistration
+from moldau.network.turns import Steps
 from moldau.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from moldau.protocol.messages.describe_cluster import (
     DescribeClusterBroker,
@@ -23,6 +24,7 @@ from moldau.protocol.messages.describe_cluster import (
 )
 from moldau.protocol.messages.metadata import (
     MetadataRequest,
+    MetadataRequestTopic,
     MetadataResponse,
     MetadataResponseBroker,
     MetadataResponsePartition,
@@ -42,6 +44,13 @@ FIRST_METADATA_VERSION_WITH_IDS: Final = 12
 FIRST_VERSION_WITH_SOFTWARE: Final = 3
 BROKER_ENDPOINTS: Final = 1
 CONTROLLER_ENDPOINTS: Final = 2
+# More are answered in turns.
+MANY_TOPICS: Final = 200
+MANY_PARTITIONS: Final = 1_000
+PARTITIONS_PER_STEP: Final = 100
+
+# By name or by id.
+Answers = dict[bytes | str, MetadataResponseTopic]
 
 
 def api_versions(
@@ -119,23 +128,21 @@ def _add_controllers(broker: "Broker", response: DescribeClusterResponse, listen
 
 def metadata(
     broker: "Broker", request: MetadataRequest, context: "RequestContext"
-) -> MetadataResponse | EncodedAnswer | Awaitable[MetadataResponse]:
+) -> MetadataResponse | EncodedAnswer | Awaitable[MetadataResponse | EncodedAnswer]:
     version = context.api_version
+    wants_all = request.topics is None or (version == 0 and not request.topics)
+    if request.topics is not None and len(request.topics) > MANY_TOPICS:
+        return _answer_many(broker, request, context)
     key = question_key(context.session.listener, version, request)
     known = broker.metadata_answers.find(broker.image, key)
     if known is not None:
         return known
-    if request.topics is None or (version == 0 and not request.topics):
-        topics = broker.image.topics_by_name
-        answers = [_known(topics[name]) for name in sorted(topics)]
-        response = _respond(broker, request, context, answers)
-        return broker.metadata_answers.keep(key, response, version)
+    if wants_all:
+        return _answer_all(broker, request, context, key)
 
     missing = []
-    for wanted in request.topics:
-        if wanted.name is None and wanted.topic_id == NO_UUID:
-            return _refuse(request)
-        if version < FIRST_METADATA_VERSION_WITH_IDS and wanted.topic_id != NO_UUID:
+    for wanted in request.topics or []:
+        if not _is_named(wanted, version):
             return _refuse(request)
         if wanted.name is not None and wanted.name not in broker.image.topics_by_name:
             missing.append(wanted.name)
@@ -146,11 +153,78 @@ def metadata(
     return broker.metadata_answers.keep(key, _answer(broker, request, context), version)
 
 
-def _refuse(request: MetadataRequest) -> MetadataResponse:
+def _is_named(wanted: MetadataRequestTopic, version: int) -> bool:
     """A topic needs a name or an id.
 
     Versions 10 and 11 have a field for ids, but only name topics (KAFKA-10774).
     """
+    if wanted.topic_id == NO_UUID:
+        return wanted.name is not None
+    return version >= FIRST_METADATA_VERSION_WITH_IDS
+
+
+def _answer_all(
+    broker: "Broker", request: MetadataRequest, context: "RequestContext", key: Hashable
+) -> MetadataResponse | EncodedAnswer | Awaitable[EncodedAnswer]:
+    image = broker.image
+    topics = image.topics_by_name
+    if sum(len(topic.partitions) for topic in topics.values()) <= MANY_PARTITIONS:
+        answers = [_known(topics[name]) for name in sorted(topics)]
+        response = _respond(broker, request, context, answers)
+        return broker.metadata_answers.keep(key, response, context.api_version)
+
+    async def answer() -> bytes:
+        answers = await broker.turns.complete(_knowing(image))
+        response = _respond(broker, request, context, answers)
+        return await context.dispatcher.in_thread(response.encode, context.api_version)
+
+    return broker.metadata_answers.share(image, key, answer)
+
+
+def _knowing(image: MetadataImage) -> Steps[list[MetadataResponseTopic]]:
+    """Every topic, a few partitions a step."""
+    answers = []
+    for name in sorted(image.topics_by_name):
+        topic = image.topics_by_name[name]
+        answer = _known(topic, [])
+        answers.append(answer)
+        yield
+        for number, index in enumerate(sorted(topic.partitions)):
+            answer.partitions.append(_partition(index, topic.partitions[index]))
+            if number % PARTITIONS_PER_STEP == PARTITIONS_PER_STEP - 1:
+                yield
+    return answers
+
+
+async def _answer_many(
+    broker: "Broker", request: MetadataRequest, context: "RequestContext"
+) -> MetadataResponse:
+    """As for a few, with turns for everybody else in between; too many to be asked for again."""
+    context.is_large = True
+    missing = await broker.turns.complete(_missing(broker.image, request, context.api_version))
+    if missing is None:
+        return _refuse(request)
+    if missing and request.allow_auto_topic_creation and broker.config.auto_create_topics_enable:
+        await broker.auto_create_topics(missing)
+    answers = await broker.turns.complete(_answering(broker.image, request))
+    return _respond(broker, request, context, list(answers.values()))
+
+
+def _missing(
+    image: MetadataImage, request: MetadataRequest, version: int
+) -> Steps[list[str] | None]:
+    """Names that no topic has; None if not everything that was asked for is named."""
+    missing: dict[str, None] = {}
+    for wanted in request.topics or []:
+        if not _is_named(wanted, version):
+            return None
+        if wanted.name is not None and wanted.name not in image.topics_by_name:
+            missing[wanted.name] = None
+        yield
+    return list(missing)
+
+
+def _refuse(request: MetadataRequest) -> MetadataResponse:
     return MetadataResponse(
         topics=[
             MetadataResponseTopic(
@@ -171,33 +245,47 @@ async def _create_and_answer(
 def _answer(
     broker: "Broker", request: MetadataRequest, context: "RequestContext"
 ) -> MetadataResponse:
-    image = broker.image
+    answers: Answers = {}
     by_id = any(wanted.topic_id != NO_UUID for wanted in request.topics or [])
-    answers: dict[bytes | str, MetadataResponseTopic] = {}
     for wanted in request.topics or []:
-        key: bytes | str
-        if by_id:
-            if wanted.topic_id == NO_UUID:
-                # One request asks by name or by id; ids win, as in Kafka.
-                continue
-            key = wanted.topic_id
-            topic = image.topics_by_id.get(wanted.topic_id)
-            unknown = ErrorCode.UNKNOWN_TOPIC_ID
-        else:
-            assert wanted.name is not None
-            key = wanted.name
-            topic = image.topics_by_name.get(wanted.name)
-            unknown = why_unknown(wanted.name)
-        if topic is not None:
-            answers[key] = _known(topic)
-        else:
-            answers[key] = MetadataResponseTopic(
-                error_code=unknown,
-                name=None if by_id else wanted.name,
-                topic_id=wanted.topic_id,
-                is_internal=wanted.name in INTERNAL_TOPICS,
-            )
+        _answer_one(answers, broker.image, wanted, by_id)
     return _respond(broker, request, context, list(answers.values()))
+
+
+def _answering(image: MetadataImage, request: MetadataRequest) -> Steps[Answers]:
+    """As ``_answer``, a topic a step."""
+    answers: Answers = {}
+    by_id = any(wanted.topic_id != NO_UUID for wanted in request.topics or [])
+    for wanted in request.topics or []:
+        _answer_one(answers, image, wanted, by_id)
+        yield
+    return answers
+
+
+def _answer_one(
+    answers: Answers, image: MetadataImage, wanted: MetadataRequestTopic, by_id: bool
+) -> None:
+    """A topic that is named twice is answered once, as in Kafka."""
+    if by_id and wanted.topic_id == NO_UUID:
+        # One request asks by name or by id; ids win, as in Kafka.
+        return
+    assert by_id or wanted.name is not None
+    key: bytes | str = wanted.topic_id if by_id else wanted.name or ""
+    if key in answers:
+        return
+    topic = image.topics_by_id.get(wanted.topic_id)
+    if not by_id:
+        topic = image.topics_by_name.get(wanted.name or "")
+    if topic is not None:
+        answers[key] = _known(topic)
+        return
+    unknown = ErrorCode.UNKNOWN_TOPIC_ID if by_id else why_unknown(wanted.name or "")
+    answers[key] = MetadataResponseTopic(
+        error_code=unknown,
+        name=None if by_id else wanted.name,
+        topic_id=wanted.topic_id,
+        is_internal=wanted.name in INTERNAL_TOPICS,
+    )
 
 
 def why_unknown(name: str) -> ErrorCode:
@@ -207,14 +295,19 @@ def why_unknown(name: str) -> ErrorCode:
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def _known(topic: TopicImage) -> MetadataResponseTopic:
+def _known(
+    topic: TopicImage, partitions: list[MetadataResponsePartition] | None = None
+) -> MetadataResponseTopic:
+    """Without ``partitions``, with all that it has."""
+    if partitions is None:
+        partitions = [
+            _partition(index, topic.partitions[index]) for index in sorted(topic.partitions)
+        ]
     return MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.id,
         is_internal=topic.name in INTERNAL_TOPICS,
-        partitions=[
-            _partition(index, topic.partitions[index]) for index in sorted(topic.partitions)
-        ],
+        partitions=partitions,
     )
 
 

@@ -59,7 +59,7 @@ OFFSET_BYTES: Final = 20
 
 def commit(
     broker: "Broker", request: OffsetCommitRequest, context: "RequestContext"
-) -> OffsetCommitResponse:
+) -> OffsetCommitResponse | Awaitable[OffsetCommitResponse]:
     by_id = context.api_version >= FIRST_VERSION_WITH_TOPIC_IDS
     image = broker.image
     refused: list[OffsetCommitResponseTopic] | None = None
@@ -83,6 +83,20 @@ def commit(
         break
     if refused is not None and not request.topics:
         return OffsetCommitResponse(topics=refused)
+    count = 0
+    for topic in request.topics:
+        count += len(topic.partitions)
+    if count > OFFSETS_PER_STEP:
+        return context.in_turns(_commit_many(broker, request, context, refused))
+    response = _commit(broker, request, context)
+    if refused is not None:
+        response.topics = _merge_commits(refused, response.topics)
+    return response
+
+
+def _commit(
+    broker: "Broker", request: OffsetCommitRequest, context: "RequestContext"
+) -> OffsetCommitResponse:
     try:
         hosted = broker.groups.shard_of(request.group_id)
         response = hosted.run(hosted.shard.handle_offset_commit, request, group_context(context))
@@ -91,9 +105,35 @@ def commit(
         response = OffsetCommitResponse(
             topics=[_commit_refused(topic, error.code) for topic in request.topics]
         )
-    if refused is not None:
-        response.topics = _merge_commits(refused, response.topics)
     return response
+
+
+def _commit_many(
+    broker: "Broker",
+    request: OffsetCommitRequest,
+    context: "RequestContext",
+    refused: list[OffsetCommitResponseTopic] | None,
+) -> Steps[OffsetCommitResponse]:
+    """A few offsets a step, each with an answer of its own."""
+    topics: list[OffsetCommitResponseTopic] = []
+    for topic in request.topics:
+        answer = OffsetCommitResponseTopic(topic.name, topic.topic_id)
+        topics.append(answer)
+        for begin in range(0, len(topic.partitions), OFFSETS_PER_STEP):
+            offsets = topic.partitions[begin : begin + OFFSETS_PER_STEP]
+            part = OffsetCommitRequest(
+                request.group_id,
+                request.generation_id_or_member_epoch,
+                request.member_id,
+                request.group_instance_id,
+                request.retention_time_ms,
+                [OffsetCommitRequestTopic(topic.name, topic.topic_id, offsets)],
+            )
+            answer.partitions += _commit(broker, part, context).topics[0].partitions
+            yield
+    return OffsetCommitResponse(
+        topics=topics if refused is None else _merge_commits(refused, topics)
+    )
 
 
 def _refuse_unknown(

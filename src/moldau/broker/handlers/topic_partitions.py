@@ -1,12 +1,15 @@
 """DescribeTopicPartitions: topics in pages, for clusters with very many (KIP-966)."""
 
-from typing import TYPE_CHECKING
+import heapq
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Final
 
 from moldau.broker.handlers.cluster import TOPIC_OPERATIONS, why_unknown
 from moldau.errors import ErrorCode
 from moldau.ids import INTERNAL_TOPICS
 from moldau.metadata.image import TopicImage
 from moldau.metadata.registrations import PartitionRegistration
+from moldau.network.turns import Steps
 from moldau.protocol.messages.describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,
@@ -19,16 +22,30 @@ if TYPE_CHECKING:
     from moldau.broker.broker import Broker
     from moldau.broker.dispatch import RequestContext
 
+SORTED_PER_STEP: Final = 2_000
+
 
 def handle(
     broker: "Broker", request: DescribeTopicPartitionsRequest, context: "RequestContext"
-) -> DescribeTopicPartitionsResponse:
+) -> DescribeTopicPartitionsResponse | Awaitable[DescribeTopicPartitionsResponse]:
+    return context.in_turns(_pages(broker, request))
+
+
+def _pages(
+    broker: "Broker", request: DescribeTopicPartitionsRequest
+) -> Steps[DescribeTopicPartitionsResponse]:
+    """A topic is a step."""
     wants_all = not request.topics
     names = broker.image.topics_by_name if wants_all else [each.name for each in request.topics]
     cursor = request.cursor
     first = cursor.topic_name if cursor is not None else ""
-    pages = sorted({name for name in names if name >= first})
-    if cursor is not None and not _is_valid(cursor, wants_all, pages):
+    asked = list(dict.fromkeys(name for name in names if name >= first))
+    yield
+    parts = []
+    for begin in range(0, len(asked), SORTED_PER_STEP):
+        parts.append(sorted(asked[begin : begin + SORTED_PER_STEP]))
+        yield
+    if cursor is not None and not _is_valid(cursor, wants_all, asked):
         return DescribeTopicPartitionsResponse(
             topics=[_failed(each.name, ErrorCode.INVALID_REQUEST) for each in request.topics]
         )
@@ -36,7 +53,8 @@ def handle(
     limit = min(broker.config.max_request_partition_size_limit, request.response_partition_limit)
     remaining = max(1, limit)
     response = DescribeTopicPartitionsResponse()
-    for name in pages:
+    for name in heapq.merge(*parts):
+        yield
         if remaining == 0:
             response.next_cursor = Cursor(topic_name=name, partition_index=0)
             break
@@ -56,9 +74,9 @@ def handle(
     return response
 
 
-def _is_valid(cursor: Cursor, wants_all: bool, pages: list[str]) -> bool:
+def _is_valid(cursor: Cursor, wants_all: bool, asked: list[str]) -> bool:
     """A cursor stands on a topic that was asked for, at a partition that could be."""
-    return cursor.partition_index >= 0 and (wants_all or cursor.topic_name in pages)
+    return cursor.partition_index >= 0 and (wants_all or cursor.topic_name in asked)
 
 
 def _described(topic: TopicImage, indexes: list[int]) -> DescribeTopicPartitionsResponseTopic:
