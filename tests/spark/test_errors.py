@@ -2,8 +2,9 @@
 
 import pytest
 
+from moldau.client.connection import ConnectionFailed
 from moldau.errors import ApiError, ErrorCode
-from moldau.spark.errors import PipelineError, one_line, pipeline_errors
+from moldau.spark.errors import BrokersAway, PipelineError, is_outage, one_line, pipeline_errors
 
 PLANNED = """[PYTHON_DATA_SOURCE_ERROR] Failed to generate Python data source read partitions: \
 moldau.spark.errors.PipelineError: topic nope does not exist
@@ -73,3 +74,23 @@ def test_the_line_that_matters_is_found(text: str, line: str) -> None:
 def test_what_the_client_says_is_the_users_error() -> None:
     with pytest.raises(PipelineError, match="topic x does not exist"), pipeline_errors():
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "topic x does not exist")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ConnectionFailed("cannot connect to localhost:9092: Connection refused"),
+        ApiError(ErrorCode.LEADER_NOT_AVAILABLE, "orders-0 has no leader"),
+    ],
+)
+def test_brokers_that_are_away_are_told_from_what_is_wrong(error: Exception) -> None:
+    with pytest.raises(BrokersAway) as raised, pipeline_errors():
+        raise error
+    assert str(raised.value) == str(error)
+    assert is_outage(raised.value)
+    # Spark makes a text of it.
+    text = STREAMED.replace("PipelineError: orders", "BrokersAway: orders")
+    assert is_outage(Exception(text))
+    assert one_line(Exception(text)) == one_line(Exception(STREAMED))
+    assert not is_outage(Exception(STREAMED))
+    assert not is_outage(PipelineError("BrokersAway: not this"))

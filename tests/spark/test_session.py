@@ -2,12 +2,24 @@
 
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from moldau.spark.errors import PipelineError
 from moldau.spark.java import Java, java_home
-from moldau.spark.session import FILTER_PUSHDOWN, prepare_environment, settings, temporary_files
+from moldau.spark.session import (
+    FILTER_PUSHDOWN,
+    prepare_environment,
+    session,
+    settings,
+    temporary_files,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
@@ -72,3 +84,33 @@ def test_a_cluster_runs_this_python_unless_another_is_named(
     prepare_environment("spark://head:7077")
     assert os.environ["PYSPARK_PYTHON"] == (given or sys.executable)
     assert "SPARK_LOCAL_IP" not in os.environ
+
+
+def test_a_session_that_runs_takes_the_settings_that_it_can(spark: "SparkSession") -> None:
+    zone = "spark.sql.session.timeZone"
+    before = spark.conf.get(zone)
+    try:
+        again = session("again", master="local[2]", config={zone: "Asia/Tokyo"})
+        assert again is spark
+        assert spark.conf.get(zone) == "Asia/Tokyo"
+    finally:
+        spark.conf.set(zone, before or "UTC")
+
+
+@pytest.mark.parametrize(
+    "master, config, said",
+    [
+        (None, {"spark.executor.memory": "3g"}, "spark.executor.memory not set: spark.executor.m"),
+        ("local[7]", {}, r"spark.master local\[2\]: spark.master=local\[7\] can only be given to"),
+    ],
+)
+def test_what_a_session_that_runs_cannot_take_is_refused(
+    spark: "SparkSession", master: str | None, config: dict[str, str], said: str
+) -> None:
+    with pytest.raises(PipelineError, match=said):
+        session("again", master=master, config=config)
+
+
+def test_a_session_is_found_from_every_thread(spark: "SparkSession") -> None:
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(session).result() is spark

@@ -55,6 +55,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         help="how often to show it (default: 1 for a table, otherwise 10)",
     )
+    run.add_argument(
+        "--patience",
+        metavar="SECONDS",
+        type=float,
+        help="how long to wait for brokers that are away (default: as long as it takes)",
+    )
 
     describe = _verb(verbs, "describe", "show the topology without starting anything", _describe)
     describe.add_argument("--dot", action="store_true", help="print a graph for Graphviz")
@@ -108,6 +114,7 @@ def _run(app: "App", options: argparse.Namespace) -> None:
         report=options.report,
         interval_s=options.interval,
         debug=options.debug,
+        patience_s=options.patience,
     )
 
 

@@ -12,15 +12,30 @@ from contextlib import contextmanager
 from typing import Final
 
 from moldau.client.connection import ConnectionFailed
-from moldau.errors import ApiError
+from moldau.errors import ApiError, ErrorCode
 
 
 class PipelineError(Exception):
     """Something that the user can mend; says what is wrong, with the value, and the remedy."""
 
 
+class BrokersAway(PipelineError):  # noqa: N818  # what happened, in two words
+    """Brokers do not answer, or have no leader or coordinator: waiting for them helps."""
+
+
+# A cluster of which a part is missing says so.
+_AWAY: Final = (
+    ErrorCode.LEADER_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.BROKER_NOT_AVAILABLE,
+    ErrorCode.NETWORK_EXCEPTION,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.NOT_COORDINATOR,
+)
+
 # How Python ends a trace: the name of the class, a colon, and what it says.
-_OURS: Final = re.compile(r"\bPipelineError: (.+)$", re.MULTILINE)
+_OURS: Final = re.compile(r"\b(PipelineError|BrokersAway): (.+)$", re.MULTILINE)
 _RAISED: Final = re.compile(
     r"^((?!org\.|java\.|scala\.|py4j\.)[A-Za-z_][\w.]*(?:Error|Exception|Failed|Interrupt)): (.+)$",
     re.MULTILINE,
@@ -49,7 +64,7 @@ def one_line(error: BaseException) -> str:
     text = str(error).partition(_PLAN)[0] or str(error)
     ours = _OURS.findall(text)
     if ours:
-        return _SQL_STATE.sub("", ours[-1]).strip()
+        return _SQL_STATE.sub("", ours[-1][1]).strip()
     raised = _RAISED.findall(text)
     if raised and _PYTHON_TRACE in text:
         kind, message = raised[-1]
@@ -64,13 +79,29 @@ def one_line(error: BaseException) -> str:
     return first.strip() or type(error).__name__
 
 
+def is_outage(error: BaseException) -> bool:
+    """Whether ``error``, or what Spark made of it, says that brokers are away."""
+    if isinstance(error, PipelineError):
+        return isinstance(error, BrokersAway)
+    ours = _OURS.findall(str(error).partition(_PLAN)[0])
+    return bool(ours) and ours[-1][0] == BrokersAway.__name__
+
+
 @contextmanager
 def pipeline_errors() -> Iterator[None]:
     """Within this block, what the client raises comes out as a ``PipelineError``."""
     try:
         yield
-    except (ApiError, ConnectionFailed) as error:
-        raise PipelineError(str(error)) from None
+    except ConnectionFailed as error:
+        raise BrokersAway(str(error)) from None
+    except ApiError as error:
+        kind = BrokersAway if error.code in _AWAY else PipelineError
+        raise kind(str(error)) from None
+
+
+def shortened(error: BaseException) -> PipelineError:
+    """What Spark raised, as the one line that matters."""
+    return (BrokersAway if is_outage(error) else PipelineError)(one_line(error))
 
 
 @contextmanager
@@ -88,4 +119,4 @@ def readable_errors(*, debug: bool = False) -> Iterator[None]:
     except (PySparkException, Py4JError) as error:
         if debug:
             raise
-        raise PipelineError(one_line(error)) from None
+        raise shortened(error) from None

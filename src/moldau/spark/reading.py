@@ -6,6 +6,7 @@ connection to the cluster.
 
 import os
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -14,6 +15,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
 
 from moldau.client.cluster import Cluster
+from moldau.client.connection import ConnectionFailed
 from moldau.client.offsets import EARLIEST, list_offsets
 from moldau.client.range_reader import Fetched, RangeReader
 from moldau.client.visibility import visible_batches
@@ -24,6 +26,8 @@ from moldau.spark.client_options import ClientOptions
 from moldau.spark.errors import PipelineError, pipeline_errors
 from moldau.spark.offsets import MADE_ANEW, OffsetRange, TopicIds
 
+_FIRST_BACKOFF_S: Final = 0.05
+_LAST_BACKOFF_S: Final = 1.0
 # One Arrow batch for each response, unless its records unpack to more than this.
 _ARROW_BATCH_BYTES: Final = 16 << 20
 _GONE: Final = (
@@ -59,7 +63,7 @@ def read_task(task: ReadTask, how: HowToRead, schema: pa.Schema) -> Iterator[pa.
         PipelineError: the cluster cannot be reached, a batch is damaged, or records are gone.
     """
     with pipeline_errors():
-        cluster = cluster_of(how.client)
+        cluster = cluster_in_task(how.client)
         for each in task.ranges:
             topic_id = task.topic_ids.get(each.partition.topic)
             for fetched in _fetch(cluster, each, how, topic_id):
@@ -76,6 +80,29 @@ def cluster_of(client: ClientOptions) -> Cluster:
     if key not in _clusters:
         _clusters[key] = client.cluster()
     return _clusters[key]
+
+
+def cluster_in_task(client: ClientOptions) -> Cluster:
+    """This process's connections to a cluster that has been reached before, by the driver.
+
+    Who plans a query is told at once that nobody answers: most likely the address is wrong. Where
+    there are tasks it is right, and brokers that are away are waited for as for any request.
+
+    Raises:
+        ConnectionFailed: nobody answers within the time-out of a request.
+    """
+    cluster = cluster_of(client)
+    deadline_s = time.monotonic() + cluster.timeout_s
+    backoff_s = _FIRST_BACKOFF_S
+    while not cluster.brokers:
+        try:
+            cluster.refresh(())
+        except ConnectionFailed:
+            if time.monotonic() + backoff_s > deadline_s:
+                raise
+            time.sleep(backoff_s)
+            backoff_s = min(2 * backoff_s, _LAST_BACKOFF_S)
+    return cluster
 
 
 def _fetch(

@@ -1,8 +1,8 @@
 """A Spark session that is ready to use: Java found, workers on this Python, the format known.
 
 What is set here is what took people an evening to find out. Each setting can be given otherwise,
-and every ``spark.*`` setting passes through; a session that exists already is left as it is and
-only learns the format.
+and every ``spark.*`` setting passes through. A session that exists already learns the format and
+the settings that are given; one that it cannot take is refused.
 """
 
 import os
@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from moldau.spark import class_archive, warm_up
 from moldau.spark.cache import cache_dir
@@ -53,14 +53,18 @@ def session(
     of Python's workers.
 
     Raises:
-        PipelineError: PySpark or Java are not there.
+        PipelineError: PySpark or Java are not there, or the session that runs already cannot be
+            changed to what is asked for.
     """
     require_packages()
     from pyspark.sql import SparkSession
 
     given = dict(config or {})
-    running = SparkSession.getActiveSession()
+    running = running_session()
     if running is not None:
+        if debug:
+            given.setdefault(HIDE_TRACES, "false")
+        change_settings(running, {**given, **({"spark.master": master} if master else {})})
         register(running)
         return running
     where = master or given.get("spark.master") or "local[*]"
@@ -78,6 +82,50 @@ def session(
     if archive is not None and archive.is_due(time.time()):
         class_archive.make_at_exit()
     return spark
+
+
+def running_session() -> "SparkSession | None":
+    """The session of this process, active in this thread from now on; None if there is none."""
+    # Where it was never imported there is none, and it may not even be installed.
+    if "pyspark.sql" not in sys.modules:
+        return None
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    known = SparkSession._instantiatedSession
+    if active is not None or known is None or known.sparkContext._jsc is None:
+        return active
+    # Spark knows an active session by thread, and looks formats up in that.
+    jvm: Any = known._jvm
+    SparkSession._get_j_spark_session_class(jvm).setActiveSession(known._jsparkSession)
+    return known
+
+
+def change_settings(spark: "SparkSession", wanted: Mapping[str, str]) -> None:
+    """Give settings to a session that runs.
+
+    Raises:
+        PipelineError: one of them holds from the start of a session to its end, and is another.
+    """
+    from pyspark.errors import AnalysisException
+
+    for name, value in wanted.items():
+        before = spark.conf.get(name, None)
+        if before == value:
+            continue
+        try:
+            # Spark takes any other setting of its core as well, and never looks at it.
+            is_taken = name.startswith("spark.sql.") or spark.conf.isModifiable(name)
+            if is_taken:
+                spark.conf.set(name, value)
+        except AnalysisException:
+            is_taken = False
+        if not is_taken:
+            there = "not set" if before is None else before
+            raise PipelineError(
+                f"a session of Spark runs already, with {name} {there}: {name}={value} can only be "
+                "given to a new one; call stop() of the session that runs first"
+            )
 
 
 def register(spark: "SparkSession") -> None:

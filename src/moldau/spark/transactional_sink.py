@@ -26,7 +26,7 @@ from moldau.errors import ApiError, ErrorCode
 from moldau.spark.batch_marker import BatchMarker, Step, name_of, next_step
 from moldau.spark.checkpoint_note import CheckpointNote
 from moldau.spark.encoding import layout_of
-from moldau.spark.errors import PipelineError, one_line, pipeline_errors
+from moldau.spark.errors import PipelineError, pipeline_errors, shortened
 from moldau.spark.sink_options import SinkOptions
 from moldau.spark.transactional_write import write_in_transaction
 
@@ -194,4 +194,4 @@ def _spark_errors() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        raise PipelineError(one_line(error)) from error
+        raise shortened(error) from error

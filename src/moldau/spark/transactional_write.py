@@ -18,14 +18,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from moldau.client.connection import ConnectionFailed
 from moldau.client.transactions import TransactionIdentity, Transactions
-from moldau.errors import ApiError
 from moldau.ids import TopicPartition
 from moldau.spark.encoding import EncodedRecords
-from moldau.spark.errors import PipelineError, pipeline_errors
+from moldau.spark.errors import BrokersAway, PipelineError, is_outage, pipeline_errors
 from moldau.spark.piece_files import PieceFile, PieceReader, Place, piece_folder
-from moldau.spark.reading import cluster_of
+from moldau.spark.reading import cluster_in_task
 from moldau.spark.sink_options import SinkOptions
 from moldau.spark.writing import BatchWriter, encoder_of, new_sender
 
@@ -56,7 +54,9 @@ _NOWHERE: Final = (None, None, None)
 # that much is made, then for the broker to have most of it, and so on in turns.
 _ARROW_BATCH_BYTES: Final = "spark.sql.execution.arrow.maxBytesPerBatch"
 _SENT_AT_A_TIME: Final = 4 * 1024 * 1024
-REPORTS: Final = "stage int, attempt int, partitions array<string>, rows long, error string"
+REPORTS: Final = (
+    "stage int, attempt int, partitions array<string>, rows long, error string, is_outage boolean"
+)
 _REPORTS: Final = pa.schema(
     [
         ("stage", pa.int32()),
@@ -64,6 +64,7 @@ _REPORTS: Final = pa.schema(
         ("partitions", pa.list_(pa.string())),
         ("rows", pa.int64()),
         ("error", pa.string()),
+        ("is_outage", pa.bool_()),
     ]
 )
 
@@ -76,6 +77,8 @@ class Report(NamedTuple):
     partitions: list[str]
     rows: int
     error: str | None
+    # Brokers were away, which is not for good.
+    is_outage: bool = False
 
 
 def write_in_transaction(
@@ -134,7 +137,7 @@ def check_reports(reports: Iterable[Report], tried_again: Collection[int]) -> No
     writers: dict[str, int] = {}
     for number, report in enumerate(reports):
         if report.error is not None:
-            raise PipelineError(report.error)
+            raise (BrokersAway if report.is_outage else PipelineError)(report.error)
         for partition in report.partitions:
             if writers.setdefault(partition, number) != number:
                 raise PipelineError(f"two tasks have written to {partition}: nothing is committed")
@@ -157,7 +160,7 @@ def encode_pieces(
     """
     with pipeline_errors(), ExitStack() as stack:
         file = None if folder is None else stack.enter_context(PieceFile(folder))
-        encoder = encoder_of(cluster_of(options.client), options)
+        encoder = encoder_of(cluster_in_task(options.client), options)
         for batch in batches:
             yield as_rows(list(encoder.encode(batch)), writers, file)
 
@@ -198,16 +201,17 @@ def write_pieces(
     if attempt > 0:
         return Report(stage, attempt, [], 0, _TRIED_AGAIN)
     try:
-        partitions, rows = _send(batches, options, identity)
-    except (PipelineError, ApiError, ConnectionFailed) as error:
-        return Report(stage, attempt, [], 0, str(error))
+        with pipeline_errors():
+            partitions, rows = _send(batches, options, identity)
+    except PipelineError as error:
+        return Report(stage, attempt, [], 0, str(error), is_outage(error))
     return Report(stage, attempt, [str(each) for each in sorted(partitions)], rows, None)
 
 
 def _send(
     batches: Iterable[pa.RecordBatch], options: SinkOptions, identity: TransactionIdentity
 ) -> tuple[set[TopicPartition], int]:
-    cluster = cluster_of(options.client)
+    cluster = cluster_in_task(options.client)
     transactions = Transactions(cluster)
     sender = new_sender(cluster, options.producing, identity.producer())
     known: set[TopicPartition] = set()

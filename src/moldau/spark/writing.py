@@ -19,9 +19,9 @@ from moldau.client.sender import Sender
 from moldau.clock import SystemClock
 from moldau.errors import ApiError, ErrorCode
 from moldau.spark.encoding import EncodedRecords, Encoder, layout_of
-from moldau.spark.errors import PipelineError, pipeline_errors
+from moldau.spark.errors import BrokersAway, PipelineError, pipeline_errors
 from moldau.spark.producer_options import ProducerOptions
-from moldau.spark.reading import cluster_of
+from moldau.spark.reading import cluster_in_task
 from moldau.spark.routing import Router
 from moldau.spark.sink_options import SinkOptions
 
@@ -35,7 +35,7 @@ def write_rows(batches: Iterable[pa.RecordBatch], options: SinkOptions) -> int:
         PipelineError: a row cannot be written, or the brokers do not take it.
     """
     with pipeline_errors():
-        cluster = cluster_of(options.client)
+        cluster = cluster_in_task(options.client)
         with BatchWriter(_sender_of(cluster, options), options.producing.codec) as writer:
             encoder = encoder_of(cluster, options)
             for batch in batches:
@@ -114,6 +114,9 @@ class BatchWriter:
         remedy = ""
         if failure.code in _TOO_LARGE:
             remedy = "; a record is larger than max.message.bytes of the topic: raise that"
+        if failure.code is ErrorCode.REQUEST_TIMED_OUT:
+            # Nobody has taken it for as long as kafka.delivery.timeout.ms.
+            raise BrokersAway(str(failure))
         raise PipelineError(f"{failure}{remedy}")
 
 

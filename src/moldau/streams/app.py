@@ -143,12 +143,14 @@ class App:
         interval_s: float | None = None,
         on_progress: "OnProgress | None" = None,
         debug: bool = False,
+        patience_s: float | None = None,
     ) -> None:
         """Run until Ctrl-C, SIGTERM, ``stop`` or a failure, showing how it goes.
 
         ``master`` and ``config`` are for the session of Spark, if there is none yet. ``trigger``
         is how often a batch begins (``"5 seconds"``), at once by default; ``once`` ends when all
         that is there is done. ``report`` is auto, table, lines, json or none, every ``interval_s``.
+        Brokers that go away are waited for, for as long as ``patience_s`` (None: without end).
 
         Raises:
             PipelineError: something that the user can mend, in one line; with ``debug`` what
@@ -164,6 +166,7 @@ class App:
             report=Report(report),
             interval_s=interval_s,
             debug=debug,
+            patience_s=patience_s,
         )
         run_app(self, options, on_progress)
 
@@ -184,10 +187,11 @@ class App:
             PipelineError: something that the user can mend, in one line.
         """
         from moldau.spark import readable_errors, session
+        from moldau.spark.session import running_session
         from moldau.streams.testing import run_test
 
         queries = self.queries()
-        spark = session(self.name, master="local[2]")
+        spark = session(self.name, master=None if running_session() else "local[2]")
         with readable_errors():
             return run_test(spark, queries, rows, rows_per_batch=rows_per_batch)
 

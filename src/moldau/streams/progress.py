@@ -7,7 +7,7 @@ read, how far event time has come, and how large the state is. It reads no clock
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -30,6 +30,13 @@ class QueryProgress:
     state_bytes: int | None = None
     late_records: int = 0
     batch_ms: int | None = None
+    # For how long brokers have been away, and what came of asking them; None if they answer.
+    away_s: float | None = None
+    away_reason: str | None = None
+
+    def without_brokers(self, away_s: float, reason: str) -> "QueryProgress":
+        """The same while brokers are away: what there is to read is not known then."""
+        return replace(self, lag=None, records_per_s=0.0, away_s=away_s, away_reason=reason)
 
     def as_json(self) -> dict[str, Any]:
         return dict(vars(self))

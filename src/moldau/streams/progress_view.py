@@ -79,6 +79,7 @@ def table_lines(app: str, progress: Sequence[QueryProgress], elapsed_s: float) -
     rows = [_HEADER, *(_cells(each) for each in progress)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADER))]
     lines = [f"{app}: running for {elapsed_s:,.0f} s (Ctrl-C stops it)"]
+    lines += [_away_text(each) for each in progress[:1] if each.away_s is not None]
     for row in rows:
         cells = [
             cell.ljust(width) if is_left else cell.rjust(width)
@@ -91,6 +92,8 @@ def table_lines(app: str, progress: Sequence[QueryProgress], elapsed_s: float) -
 def progress_line(progress: QueryProgress, now_ms: int) -> str:
     """``12:00:05 clicks: batch 7, 1,000 records/s, lag 0, watermark 12:00:01, state 3 rows``."""
     what = f"{clock_time(now_ms)} {progress.query}"
+    if progress.away_s is not None:
+        return f"{what}: {_away_text(progress)}"
     if progress.batch_id is None:
         return f"{what}: no batch yet"
     _, batch, _, rate, lag, watermark, state = _cells(progress)
@@ -131,6 +134,10 @@ def _cells(progress: QueryProgress) -> tuple[str, ...]:
         _UNKNOWN if progress.watermark_ms is None else clock_time(progress.watermark_ms),
         _state_text(progress),
     )
+
+
+def _away_text(progress: QueryProgress) -> str:
+    return f"waiting for brokers for {progress.away_s or 0:,.0f} s: {progress.away_reason}"
 
 
 def _state_text(progress: QueryProgress) -> str:

@@ -6,6 +6,7 @@ brokers are asked, the brokers before Java is started.
 
 import os
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -13,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from moldau.clock import SystemClock
 from moldau.spark import readable_errors, session
-from moldau.spark.errors import pipeline_errors
-from moldau.spark.session import HIDE_TRACES, require_spark
+from moldau.spark.errors import BrokersAway, is_outage, pipeline_errors
+from moldau.spark.session import HIDE_TRACES, require_spark, running_session
 from moldau.streams.checkpoints import local_path
 from moldau.streams.compiling import compile_query
 from moldau.streams.delivery import Target
 from moldau.streams.inputs import TopicInputs
+from moldau.streams.outages import BrokerWatch, Patience, watched_brokers
 from moldau.streams.progress import QueryProgress
 from moldau.streams.progress_view import ProgressView, Report
 from moldau.streams.queries import Query
@@ -49,6 +51,7 @@ class RunOptions:
     report: Report = Report.AUTO
     interval_s: float | None = None
     debug: bool = False
+    patience_s: float | None = None
 
     @property
     def spark_trigger(self) -> dict[str, Any]:
@@ -77,19 +80,23 @@ def run_app(app: "App", options: RunOptions, on_progress: OnProgress | None) -> 
         stack.enter_context(readable_errors(debug=options.debug))
         spark = _session(app, options, stack)
         stack.enter_context(stopped_by_signals(app.stopping))
-        watch = _watch(app, options, on_progress)
+        brokers = stack.enter_context(watched_brokers(app))
+        watch = _watch(app, options, on_progress, brokers)
+        run = _Run(app, spark, options, watch, Patience(brokers, app.stopping, options.patience_s))
         if options.once:
             # Each finds all that those before it have written.
             for query in queries:
                 if not app.stopping.is_set():
-                    _run_together(app, spark, [query], options, watch)
+                    run.together([query])
         else:
-            _run_together(app, spark, queries, options, watch)
+            run.together(queries)
 
 
 def _session(app: "App", options: RunOptions, stack: ExitStack) -> "SparkSession":
     """The session of this process; one that is made here ends with the run."""
-    had_one = _has_session()
+    running = running_session()
+    had_one = running is not None
+    before = None if running is None else running.conf.get(HIDE_TRACES)
     with nullcontext() if had_one or options.debug else _errors_to(_log_of(app)):
         spark = session(
             app.name,
@@ -103,17 +110,9 @@ def _session(app: "App", options: RunOptions, stack: ExitStack) -> "SparkSession
         stack.callback(spark.stop)
     elif options.debug:
         # One that was made for users hides what went on in Python's workers.
-        before = spark.conf.get(HIDE_TRACES)
         assert before is not None, "Spark has a default for it"
         stack.callback(spark.conf.set, HIDE_TRACES, before)
-        spark.conf.set(HIDE_TRACES, "false")
     return spark
-
-
-def _has_session() -> bool:
-    # Where it was never imported there is none, and it may not even be installed.
-    pyspark = sys.modules.get("pyspark.sql")
-    return pyspark is not None and pyspark.SparkSession.getActiveSession() is not None
 
 
 def _log_of(app: "App") -> str:
@@ -138,12 +137,18 @@ def _errors_to(path: str) -> Iterator[None]:
         os.close(before)
 
 
-def _watch(app: "App", options: RunOptions, on_progress: OnProgress | None) -> Watch:
+def _watch(
+    app: "App", options: RunOptions, on_progress: OnProgress | None, brokers: BrokerWatch
+) -> Watch:
     clock = SystemClock()
     report = options.report.on(sys.stdout)
     view = ProgressView(app.name, report, sys.stdout)
 
     def show(progress: Sequence[QueryProgress], elapsed_s: float) -> None:
+        outage = brokers.outage
+        if outage is not None:
+            away_s = time.monotonic() - outage.since_s
+            progress = [each.without_brokers(away_s, outage.reason) for each in progress]
         view.show(progress, elapsed_s, clock.now_ms())
         if on_progress is not None:
             on_progress(progress, elapsed_s)
@@ -151,31 +156,66 @@ def _watch(app: "App", options: RunOptions, on_progress: OnProgress | None) -> W
     return Watch(app.stopping, show, interval_s=options.interval(report), debug=options.debug)
 
 
-def _run_together(
-    app: "App", spark: "SparkSession", queries: Sequence[Query], options: RunOptions, watch: Watch
-) -> None:
-    running: dict[str, StreamingQuery] = {}
-    try:
-        for query in queries:
-            running[query.name] = _start(app, spark, query, options)
+class _Run:
+    """The queries of an app on a session; one that fails for want of brokers is started again."""
+
+    def __init__(
+        self,
+        app: "App",
+        spark: "SparkSession",
+        options: RunOptions,
+        watch: Watch,
+        patience: Patience,
+    ) -> None:
+        self._app = app
+        self._spark = spark
+        self._options = options
+        self._watch = watch
+        self._patience = patience
+
+    def together(self, queries: Sequence[Query]) -> None:
+        """Run ``queries`` until all have ended, or the app stops."""
+        running: dict[str, StreamingQuery] = {}
         # By the clock there may always be something to do later: that is for the next run.
-        ends_idle = options.once and any(query.by_clock for query in queries)
-        watch.until_end(running, ends_idle=ends_idle)
-    finally:
-        stop_queries(running)
-    watch.show(running)
+        ends_idle = self._options.once and any(query.by_clock for query in queries)
+        try:
+            while True:
+                try:
+                    self._start_missing(queries, running)
+                    self._watch.until_end(running, ends_idle=ends_idle)
+                    break
+                except BrokersAway as failure:
+                    for _ in self._patience.wait(str(failure)):
+                        self._watch.show_if_due(running)
+                if self._app.stopping.is_set():
+                    break
+        finally:
+            stop_queries(running)
+        self._watch.show(running)
+
+    def _start_missing(
+        self, queries: Sequence[Query], running: "dict[str, StreamingQuery]"
+    ) -> None:
+        """Start what was not started yet, and again what brokers that are away have ended."""
+        for query in queries:
+            known = running.get(query.name)
+            if known is None or _was_cut_off(known):
+                running[query.name] = self._start(query)
+
+    def _start(self, query: Query) -> "StreamingQuery":
+        app = self._app
+        group = group_of(app.name, query)
+        inputs = TopicInputs(self._spark, app.bootstrap, group=group, options=app.reading_options())
+        return Target(app.bootstrap, app.delivery, app.writing_options()).start(
+            compile_query(query, inputs),
+            name=group,
+            topic=topic_of(query),
+            output_mode=query.output_mode,
+            checkpoint=f"{app.checkpoint_dir}/{app.name}/{query.name}",
+            trigger=self._options.spark_trigger,
+        )
 
 
-def _start(
-    app: "App", spark: "SparkSession", query: Query, options: RunOptions
-) -> "StreamingQuery":
-    group = group_of(app.name, query)
-    inputs = TopicInputs(spark, app.bootstrap, group=group, options=app.reading_options())
-    return Target(app.bootstrap, app.delivery, app.writing_options()).start(
-        compile_query(query, inputs),
-        name=group,
-        topic=topic_of(query),
-        output_mode=query.output_mode,
-        checkpoint=f"{app.checkpoint_dir}/{app.name}/{query.name}",
-        trigger=options.spark_trigger,
-    )
+def _was_cut_off(query: "StreamingQuery") -> bool:
+    failure = None if query.isActive else query.exception()
+    return failure is not None and is_outage(failure)

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Final
 
-from moldau.spark.errors import PipelineError, one_line
+from moldau.spark.errors import BrokersAway, PipelineError, is_outage, one_line
 from moldau.streams.progress import Meter, QueryProgress
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class Watch:
         self._interval_s = interval_s
         self._debug = debug
         self._started_s = time.monotonic()
+        self._due_s = self._started_s + interval_s
         self._meters: dict[str, Meter] = {}
 
     def until_end(
@@ -58,8 +59,8 @@ class Watch:
 
         Raises:
             PipelineError: one of them failed; with ``debug`` what Spark has to say about it.
+            BrokersAway: one of them failed because brokers are away.
         """
-        due_s = time.monotonic() + self._interval_s
         while not self._stopping.wait(_POLL_S):
             active = [
                 name
@@ -68,9 +69,13 @@ class Watch:
             ]
             if not active:
                 break
-            if time.monotonic() >= due_s:
-                self.show(queries)
-                due_s = time.monotonic() + self._interval_s
+            self.show_if_due(queries)
+
+    def show_if_due(self, queries: "Mapping[str, StreamingQuery]") -> None:
+        """Show the progress if that is long enough ago."""
+        if time.monotonic() >= self._due_s:
+            self.show(queries)
+            self._due_s = time.monotonic() + self._interval_s
 
     def show(self, queries: "Mapping[str, StreamingQuery]") -> None:
         """Hand on how the queries are doing now."""
@@ -87,6 +92,8 @@ class Watch:
         failure = query.exception()
         if failure is None:
             return False
+        if is_outage(failure):
+            raise BrokersAway(f"query {name} failed: {one_line(failure)}")
         if self._debug:
             raise failure
         raise PipelineError(f"query {name} failed: {one_line(failure)}{remedy(str(failure))}")
