@@ -1,5 +1,6 @@
 """The embedded consumer protocol, and the range assignor."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +13,7 @@ from moldau.client.consumer_protocol import (
     encode_subscription,
 )
 from moldau.ids import TopicPartition
+from moldau.protocol.reading import MalformedMessage
 
 
 def member(name: str, *topics: str, instance: str | None = None) -> Member:
@@ -75,3 +77,8 @@ def test_every_partition_that_somebody_wants_has_one_owner(
     )
     for one in members:
         assert {partition.topic for partition in shared[one.member_id]} <= set(one.topics)
+
+
+def test_a_member_that_has_not_joined_yet_says_nothing() -> None:
+    with pytest.raises(MalformedMessage, match="0 bytes do not say their version"):
+        decode_subscription(b"")

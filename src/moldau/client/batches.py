@@ -182,7 +182,15 @@ class PendingBatch(OutgoingBatch):
 class EncodedBatch(OutgoingBatch):
     """A batch whose records are already encoded and compressed."""
 
-    __slots__ = ("_base_timestamp", "_codec", "_count", "_max_timestamp", "_on_done", "_payload")
+    __slots__ = (
+        "_base_timestamp",
+        "_codec",
+        "_count",
+        "_max_timestamp",
+        "_on_done",
+        "_payload",
+        "base_offset",
+    )
 
     def __init__(
         self,
@@ -198,6 +206,8 @@ class EncodedBatch(OutgoingBatch):
     ) -> None:
         """``payload`` is everything after the batch header."""
         super().__init__(partition, created_s)
+        # Where the broker has put it; -1 until it is there, or if the broker does not say.
+        self.base_offset = -1
         self._payload = payload
         self._count = count
         self._base_timestamp = base_timestamp
@@ -244,6 +254,7 @@ class EncodedBatch(OutgoingBatch):
         return _in_sequence(self.base_sequence, parts[0], parts[1])
 
     def succeed(self, base_offset: int, log_append_time: int) -> None:
+        self.base_offset = base_offset
         self._on_done(self, None)
 
     def fail(self, error: ApiError, record_errors: dict[int, str] | None = None) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from moldau.ids import TopicPartition
+from moldau.protocol.reading import MalformedMessage
 from moldau.protocol.records import client_data
 
 PROTOCOL_TYPE: Final = "consumer"
@@ -92,4 +93,7 @@ def assign_range(
 
 
 def _version(data: bytes, known: int) -> int:
+    if len(data) < _VERSION.size:
+        # Of a member that is about to join nothing is known yet.
+        raise MalformedMessage(f"{len(data)} bytes do not say their version")
     return min(max(int(_VERSION.unpack_from(data)[0]), 0), known)

@@ -130,11 +130,13 @@ def change_settings(spark: "SparkSession", wanted: Mapping[str, str]) -> None:
 
 def register(spark: "SparkSession") -> None:
     """Make ``format("moldau")`` known to a session, however it was made."""
+    from moldau.spark.ledger_source import LedgerDataSource
     from moldau.spark.source import MoldauDataSource
 
     # Without it Spark refuses a source that is able to take filters.
     spark.conf.set(FILTER_PUSHDOWN, "true")
     spark.dataSource.register(MoldauDataSource)
+    spark.dataSource.register(LedgerDataSource)
 
 
 def require_packages() -> None:

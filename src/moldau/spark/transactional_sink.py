@@ -33,7 +33,7 @@ from moldau.spark.transactional_write import write_in_transaction
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_QUERY_ID: Final = "sql.streaming.queryId"
+QUERY_ID: Final = "sql.streaming.queryId"
 
 
 class TransactionalWriter:
@@ -72,8 +72,8 @@ class TransactionalWriter:
 
     def write(self, rows: "DataFrame", batch_id: int) -> None:
         """Write one micro-batch, unless it is written already (Spark's ``foreachBatch``)."""
-        with self._lock, _spark_errors(), pipeline_errors():
-            query_id = rows.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
+        with self._lock, spark_errors(), pipeline_errors():
+            query_id = rows.sparkSession.sparkContext.getLocalProperty(QUERY_ID)
             assert query_id is not None, "a micro-batch belongs to a query"
             if self._has_failed:
                 raise PipelineError(
@@ -189,7 +189,7 @@ class TransactionalWriter:
 
 
 @contextmanager
-def _spark_errors() -> Iterator[None]:
+def spark_errors() -> Iterator[None]:
     """Say in one line what Spark raises within a batch, before it wraps that once more."""
     try:
         yield

@@ -12,12 +12,13 @@ from functools import partial
 
 import pyarrow as pa
 
-from moldau.client.batches import EncodedBatch, OutgoingBatch
+from moldau.client.batches import EncodedBatch
 from moldau.client.cluster import Cluster
 from moldau.client.producer_identity import ProducerIdentity
 from moldau.client.sender import Sender
 from moldau.clock import SystemClock
 from moldau.errors import ApiError, ErrorCode
+from moldau.ids import TopicPartition
 from moldau.spark.encoding import EncodedRecords, Encoder, layout_of
 from moldau.spark.errors import BrokersAway, PipelineError, pipeline_errors
 from moldau.spark.producer_options import ProducerOptions
@@ -34,6 +35,11 @@ def write_rows(batches: Iterable[pa.RecordBatch], options: SinkOptions) -> int:
     Raises:
         PipelineError: a row cannot be written, or the brokers do not take it.
     """
+    return send_rows(batches, options).written
+
+
+def send_rows(batches: Iterable[pa.RecordBatch], options: SinkOptions) -> "BatchWriter":
+    """The same; gives the writer, which knows where the rows are."""
     with pipeline_errors():
         cluster = cluster_in_task(options.client)
         with BatchWriter(_sender_of(cluster, options), options.producing.codec) as writer:
@@ -42,7 +48,7 @@ def write_rows(batches: Iterable[pa.RecordBatch], options: SinkOptions) -> int:
                 for records in encoder.encode(batch):
                     writer.add(records)
                 writer.send()
-        return writer.written
+        return writer
 
 
 def encoder_of(cluster: Cluster, options: SinkOptions) -> Encoder:
@@ -66,6 +72,8 @@ class BatchWriter:
         self._codec = codec
         self._failure: ApiError | None = None
         self.written = 0
+        # For each batch that is there: its partition, its first offset and how many records it has.
+        self.places: list[tuple[TopicPartition, int, int]] = []
 
     def add(self, records: EncodedRecords) -> None:
         batch = EncodedBatch(
@@ -101,9 +109,10 @@ class BatchWriter:
             # What a task that failed has left behind must not meet the next one.
             self._sender.abandon()
 
-    def _done(self, batch: OutgoingBatch, error: ApiError | None) -> None:
+    def _done(self, batch: EncodedBatch, error: ApiError | None) -> None:
         if error is None:
             self.written += batch.count
+            self.places.append((batch.partition, batch.base_offset, batch.count))
         elif self._failure is None:
             self._failure = error
 

@@ -31,6 +31,7 @@ from moldau.streams.inputs import TopicInputs
 from moldau.streams.progress_view import Report
 from moldau.streams.queries import Query, plan_queries
 from moldau.streams.queryable import AppTable, TableReader, written_serdes
+from moldau.streams.run_claim import RunClaim
 from moldau.streams.stream import Stream
 from moldau.streams.table import Table
 from moldau.streams.topology import Node, Topology
@@ -224,6 +225,16 @@ class App:
         """
         return Admin(self.bootstrap, security=self._client_security())
 
+    def claim(self) -> RunClaim:
+        """What says on the cluster that the app runs.
+
+        Raises:
+            PipelineError: the security settings are wrong.
+        """
+        folder = local_path(self.checkpoint_dir)
+        where = self.checkpoint_dir if folder is None else str(folder.resolve())
+        return RunClaim(self.bootstrap, self._client_security(), self.name, where)
+
     def reading_options(self) -> dict[str, str]:
         """Those of the source, with what it takes to reach the cluster."""
         return {**self._connecting(), **self.source_options}
@@ -270,7 +281,9 @@ class App:
         from moldau.spark import session
 
         spark = session(self.name)
-        return TopicInputs(spark, self.bootstrap, options=self.reading_options())
+        return TopicInputs(
+            spark, self.bootstrap, options=self.reading_options(), delivery=self.delivery
+        )
 
     def _client_security(self) -> Security:
         try:

@@ -3,6 +3,10 @@
 At least once is a plain sink: a batch that failed half-way is written again. Exactly once puts
 each batch into one transaction, for which the brokers must have them; who reads the topic must
 read only what is committed, as ``format("moldau")`` does by default.
+
+Within the app every record counts once under either promise. Where a topology is cut, an internal
+topic has one writer and readers of ours, and at least once it has a ledger that tells what was
+written again (``spark.batch_ledger``).
 """
 
 from collections.abc import Callable, Mapping
@@ -18,6 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from moldau.spark.ledger_sink import LedgerWriter
+
 
 class Delivery(Enum):
     AT_LEAST_ONCE = "at_least_once"
@@ -31,6 +37,11 @@ class Delivery(Enum):
         except ValueError:
             known = " or ".join(each.value for each in Delivery)
             raise PipelineError(f"delivery={text!r}: {known} is expected") from None
+
+    @property
+    def uses_ledgers(self) -> bool:
+        """Internal topics have a ledger of what counts, for no transaction says it."""
+        return self is Delivery.AT_LEAST_ONCE
 
     def require_support(self, admin: Admin) -> None:
         """Whether the brokers can keep the promise.
@@ -65,8 +76,9 @@ class Target:
         output_mode: str,
         checkpoint: str,
         trigger: Mapping[str, Any],
+        ledger: str | None = None,
     ) -> "StreamingQuery":
-        """Start writing ``frame`` to ``topic``."""
+        """Start writing ``frame`` to ``topic``; at least once with ``ledger``, if it is given."""
         if self._delivery is Delivery.EXACTLY_ONCE:
             from moldau.spark import exactly_once
 
@@ -82,14 +94,30 @@ class Target:
             )
         options = {**self._options, "kafka.bootstrap.servers": self._bootstrap, "topic": topic}
         writer = frame.writeStream.queryName(name).outputMode(output_mode)
-        if output_mode == APPEND:
+        noting: LedgerWriter | None = None
+        if ledger is not None:
+            noting = _ledger_writer(frame, options, ledger)
+            writer = writer.foreachBatch(noting.write)
+        elif output_mode == APPEND:
             writer = writer.format("moldau").options(**options)
         else:
             # Spark offers no other mode to a sink in Python. A batch at a time it writes the same.
             writer = writer.foreachBatch(_write_with(options))
         if trigger:
             writer = writer.trigger(**trigger)
-        return writer.option("checkpointLocation", checkpoint).start()
+        query = writer.option("checkpointLocation", checkpoint).start()
+        if noting is not None:
+            noting.close_with(query)
+        return query
+
+
+def _ledger_writer(frame: "DataFrame", options: Mapping[str, str], ledger: str) -> "LedgerWriter":
+    from moldau.spark.ledger_sink import LedgerWriter
+    from moldau.spark.sink import sink_options
+
+    writer = LedgerWriter(sink_options(options, frame.schema), ledger)
+    writer.begin()
+    return writer
 
 
 def _write_with(options: Mapping[str, str]) -> "Callable[[DataFrame, int], None]":

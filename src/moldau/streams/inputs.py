@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from moldau.spark.errors import PipelineError
+from moldau.streams.delivery import Delivery
+from moldau.streams.topics import ledger_of
 from moldau.streams.topology import Node
 
 if TYPE_CHECKING:
@@ -14,6 +16,8 @@ class TopicInputs:
     """Reads from a cluster. ``options`` are those of the source, such as ``failOnDataLoss``.
 
     Those that begin with ``kafka.`` say how to reach the cluster, and hold for tables as well.
+    Those that say where to begin are about the user's topics: an internal topic is always read
+    from its beginning.
     """
 
     def __init__(
@@ -23,22 +27,36 @@ class TopicInputs:
         *,
         group: str | None = None,
         options: Mapping[str, str] | None = None,
+        delivery: Delivery = Delivery.AT_LEAST_ONCE,
     ) -> None:
         self._spark = spark
         self._bootstrap = bootstrap
         self._group = group
         self._options = dict(options or {})
+        self._delivery = delivery
 
     def stream(self, node: Node) -> "DataFrame":
         """From the beginning of the topic on, as Kafka Streams does by default."""
-        reader = self._spark.readStream.format("moldau").option("startingOffsets", "earliest")
+        reader = self._spark.readStream.format(self._format(node))
+        reader = reader.option("startingOffsets", "earliest")
         if self._group is not None:
             reader = reader.option("groupId", self._group)
-        return reader.options(**{**self._common(node), **self._options}).load()
+        options = {
+            name: value
+            for name, value in self._options.items()
+            if not (node.is_internal and name.lower().startswith("starting"))
+        }
+        return reader.options(**{**self._common(node), **options}).load()
 
     def table(self, node: Node) -> "DataFrame":
         """All of the topic as it is when a batch is planned."""
-        return self._spark.read.format("moldau").options(**self._common(node)).load()
+        return self._spark.read.format(self._format(node)).options(**self._common(node)).load()
+
+    def _has_ledger(self, node: Node) -> bool:
+        return node.is_internal and self._delivery.uses_ledgers
+
+    def _format(self, node: Node) -> str:
+        return "moldau-ledger" if self._has_ledger(node) else "moldau"
 
     def _common(self, node: Node) -> dict[str, str]:
         if node.topic is None:
@@ -46,8 +64,10 @@ class TopicInputs:
         connecting = {
             name: value for name, value in self._options.items() if name.startswith("kafka.")
         }
+        ledger = {"ledger": ledger_of(node.topic)} if self._has_ledger(node) else {}
         return {
             **connecting,
+            **ledger,
             "kafka.bootstrap.servers": self._bootstrap,
             "subscribe": node.topic,
             "includeHeaders": "true",

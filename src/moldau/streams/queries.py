@@ -21,6 +21,7 @@ from moldau.spark.errors import PipelineError
 from moldau.streams.cut_format import read_cut, write_cut
 from moldau.streams.topology import (
     APPEND,
+    READ_CUT,
     SUPPRESS,
     TO_TABLE,
     UPDATE,
@@ -140,7 +141,7 @@ class _Plan:
         read = Node(
             f"read-{point.name}",
             NodeKind.TABLE if point.is_table else NodeKind.SOURCE,
-            "read",
+            READ_CUT,
             topic=topic,
             detail="internal",
             spark="readStream",

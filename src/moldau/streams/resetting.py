@@ -13,8 +13,9 @@ from moldau.errors import ApiError, ErrorCode
 from moldau.spark.errors import PipelineError
 from moldau.streams.checkpoints import delete_checkpoints
 from moldau.streams.queries import Query
+from moldau.streams.run_claim import claim_group
 from moldau.streams.run_lock import running_process
-from moldau.streams.topics import group_of, topic_of
+from moldau.streams.topics import group_of, ledger_of, topic_of
 
 
 @dataclass(frozen=True)
@@ -43,10 +44,12 @@ def plan_reset(admin: Admin, app: str, folder: Path, queries: Sequence[Query]) -
     """What there is to delete of the app whose checkpoints are in ``folder``."""
     existing = {each.name for each in admin.list_topics()}
     known = {each.group_id for each in GroupAdmin(admin.cluster).list_groups()}
-    groups = [group_of(app, each) for each in queries]
+    groups = [*(group_of(app, each) for each in queries), claim_group(app)]
+    internal = [topic_of(each) for each in queries if each.is_cut]
+    internal = [name for each in internal for name in (each, ledger_of(each))]
     return ResetPlan(
         folder if folder.exists() else None,
-        [topic_of(each) for each in queries if each.is_cut and topic_of(each) in existing],
+        [each for each in internal if each in existing],
         [each for each in groups if each in known],
     )
 

@@ -25,7 +25,13 @@ from moldau.streams.progress import QueryProgress
 from moldau.streams.progress_view import ProgressView, Report
 from moldau.streams.queries import Query
 from moldau.streams.run_lock import running_alone
-from moldau.streams.topics import create_topics, group_of, topic_of, upstream_first
+from moldau.streams.topics import (
+    create_topics,
+    group_of,
+    ledger_of,
+    topic_of,
+    upstream_first,
+)
 from moldau.streams.watching import OnProgress, Watch, stop_queries, stopped_by_signals
 
 if TYPE_CHECKING:
@@ -76,7 +82,10 @@ def run_app(app: "App", options: RunOptions, on_progress: OnProgress | None) -> 
             stack.enter_context(running_alone(app.local_folder(), app.name))
         with pipeline_errors(), app.admin() as admin:
             app.delivery.require_support(admin)
-            create_topics(admin, queries)
+            claim = app.claim()
+            claim.require_alone(admin, app.stopping)
+            create_topics(admin, queries, with_ledgers=app.delivery.uses_ledgers)
+        stack.enter_context(claim.held())
         stack.enter_context(readable_errors(debug=options.debug))
         spark = _session(app, options, stack)
         stack.enter_context(stopped_by_signals(app.stopping))
@@ -205,7 +214,14 @@ class _Run:
     def _start(self, query: Query) -> "StreamingQuery":
         app = self._app
         group = group_of(app.name, query)
-        inputs = TopicInputs(self._spark, app.bootstrap, group=group, options=app.reading_options())
+        inputs = TopicInputs(
+            self._spark,
+            app.bootstrap,
+            group=group,
+            options=app.reading_options(),
+            delivery=app.delivery,
+        )
+        has_ledger = query.is_cut and app.delivery.uses_ledgers
         return Target(app.bootstrap, app.delivery, app.writing_options()).start(
             compile_query(query, inputs),
             name=group,
@@ -213,6 +229,7 @@ class _Run:
             output_mode=query.output_mode,
             checkpoint=f"{app.checkpoint_dir}/{app.name}/{query.name}",
             trigger=self._options.spark_trigger,
+            ledger=ledger_of(topic_of(query)) if has_ledger else None,
         )
 
 

@@ -10,11 +10,13 @@ from typing import Final, NamedTuple
 
 from moldau.client.admin import Admin
 from moldau.errors import ApiError, ErrorCode
+from moldau.spark.batch_ledger import LEDGER_CONFIGS
 from moldau.spark.errors import PipelineError
 from moldau.streams.queries import Query
 from moldau.streams.topology import Node, NodeKind
 
 _COMPACTED: Final = {"cleanup.policy": "compact"}
+_LEDGER: Final = "-batches"
 
 
 class NewTopic(NamedTuple):
@@ -23,14 +25,21 @@ class NewTopic(NamedTuple):
     name: str
     partitions: int
     is_compacted: bool
+    is_ledger: bool = False
 
     @property
     def configs(self) -> dict[str, str]:
+        if self.is_ledger:
+            return dict(LEDGER_CONFIGS)
         return dict(_COMPACTED) if self.is_compacted else {}
 
 
-def plan_topics(queries: Sequence[Query], partitions: Mapping[str, int]) -> list[NewTopic]:
+def plan_topics(
+    queries: Sequence[Query], partitions: Mapping[str, int], *, with_ledgers: bool = False
+) -> list[NewTopic]:
     """What is to be made before the queries start; ``partitions`` are those of existing topics.
+
+    ``with_ledgers`` plans the ledger of each internal topic as well (``spark.batch_ledger``).
 
     Raises:
         PipelineError: a topic that is read does not exist, and no query writes it.
@@ -54,10 +63,15 @@ def plan_topics(queries: Sequence[Query], partitions: Mapping[str, int]) -> list
         new.append(NewTopic(name, widest, query.sink.is_table))
         known[name] = widest
         waiting = [each for each in waiting if topic_of(each) not in known]
+    if with_ledgers:
+        ledgers = [ledger_of(topic_of(each)) for each in queries if each.is_cut]
+        new += [NewTopic(each, 1, True, is_ledger=True) for each in ledgers if each not in known]
     return new
 
 
-def create_topics(admin: Admin, queries: Sequence[Query]) -> list[NewTopic]:
+def create_topics(
+    admin: Admin, queries: Sequence[Query], *, with_ledgers: bool = False
+) -> list[NewTopic]:
     """Make what is missing on the cluster, and give what was made.
 
     Raises:
@@ -66,7 +80,7 @@ def create_topics(admin: Admin, queries: Sequence[Query]) -> list[NewTopic]:
     """
     existing = {each.name: len(each.partitions) for each in admin.list_topics()}
     made = []
-    for topic in plan_topics(queries, existing):
+    for topic in plan_topics(queries, existing, with_ledgers=with_ledgers):
         try:
             admin.create_topic(topic.name, topic.partitions, configs=topic.configs)
         except ApiError as error:
@@ -82,6 +96,11 @@ def topic_of(query: Query) -> str:
     """Where a query writes."""
     assert query.sink.topic is not None, f"{query.sink.name} is a sink without a topic"
     return query.sink.topic
+
+
+def ledger_of(topic: str) -> str:
+    """The topic that says which records of an internal topic count."""
+    return f"{topic}{_LEDGER}"
 
 
 def group_of(app: str, query: Query) -> str:

@@ -38,6 +38,8 @@ UPDATE: Final = "update"
 # Operators that decide where a topology is cut (``queries``).
 SUPPRESS: Final = "suppress"
 TO_TABLE: Final = "to_table"
+# Reads the internal topic of a cut.
+READ_CUT: Final = "read"
 
 # Names become parts of topics and of directories.
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
@@ -84,6 +86,11 @@ class Node:
     # Of a source, a table and a sink, where the topic is the user's.
     key_serde: "Serde | None" = None
     value_serde: "Serde | None" = None
+
+    @property
+    def is_internal(self) -> bool:
+        """It reads an internal topic, where the topology was cut."""
+        return self.operator == READ_CUT
 
 
 class Topology:
