@@ -88,6 +88,17 @@ def test_spark_makes_null_of_what_is_not_of_the_serde(spark: "SparkSession") -> 
         (Json("a int"), b""),
         (Json("a int"), b"\xff"),
         (Json("long"), b'"one"'),
+        (Json("a int"), b'{"a": 1} garbage'),
+        (Json("a int"), b'{"a": 1} {"a": 2}'),
+        (Json("a int"), b'{"a": 1}, {"a": 2}'),
+        (Json("a int"), b'{"a": 1}, "v": {"a": 2}'),
+        (Json("a int"), b'{"a": 1}} garbage'),
+        (Json("a int"), b'{"a": 1}] garbage'),
+        (Json("a int"), b'[{"a": 1}]'),
+        (Json("long"), b"1 2"),
+        (Json("long"), b'1, "v": 2'),
+        (Json("long"), b"1} garbage"),
+        (Json("long"), b"1] garbage"),
     ]
     row = spark.range(1).select(
         *(serde.decode(F.lit(raw)).alias(f"c{at}") for at, (serde, raw) in enumerate(bad))

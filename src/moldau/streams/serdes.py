@@ -172,8 +172,9 @@ DOUBLE: Final = _Real("double", 8, ">d")
 class Json(Serde):
     """JSON in UTF-8. Reading needs a schema: Spark's DDL (``"amount double"``) or a DataType.
 
-    A record that is not JSON, or whose field has another type than the schema says, cannot be
-    decoded; a field that is missing is null, and one that the schema does not have is left out.
+    A record that is not one JSON value, or whose field has another type than the schema says,
+    cannot be decoded; a field that is missing is null, and one that the schema does not have is
+    left out.
     """
 
     def __init__(self, schema: "str | DataType | None" = None) -> None:
@@ -197,13 +198,13 @@ class Json(Serde):
         # otherwise it would make nulls of it.
         corrupt = StructField("_corrupt_record", StringType())
         options = {"columnNameOfCorruptRecord": corrupt.name}
-        if isinstance(wanted, StructType):
-            parsed = F.from_json(text, StructType([*wanted.fields, corrupt]), options)
-            return F.when(parsed[corrupt.name].isNull(), parsed.dropFields(corrupt.name))
-        # Spark parses objects only: put the value into one.
+        # Spark's parser reads one object and does not look at what follows. Within an object
+        # whatever follows must end it or add a field, and within an array end it or add an element:
+        # nothing but one value is right in both.
         wrapped = F.concat(F.lit('{"v":'), text, F.lit("}"))
         parsed = F.from_json(wrapped, StructType([StructField("v", wanted), corrupt]), options)
-        return F.when(parsed[corrupt.name].isNull(), parsed["v"])
+        is_one = F.json_array_length(F.concat(F.lit("["), text, F.lit("]"))) == 1
+        return F.when(parsed[corrupt.name].isNull() & is_one, parsed["v"])
 
     def encode(self, value: "Column", value_type: "DataType") -> "Column":
         from pyspark.sql import functions as F
