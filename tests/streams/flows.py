@@ -5,7 +5,7 @@ is one micro-batch: the first lists of all topics together, then the second ones
 since 1970 are the time, on the way out as well.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 # Key, value and the second of its timestamp.
 Given = tuple[Any, Any, float]
+Split = Callable[[list[Record]], list[list[Record]]]
 
 
 class Out(NamedTuple):
@@ -68,16 +69,19 @@ class Flow:
         """The rows of a stateless flow, all at once and in order: quicker than a stream."""
         return rows.df.collect()
 
-    def run(self, rows: Rows) -> list[Out]:
+    def run(self, rows: Rows, split: Split | None = None) -> list[Out]:
         """What is written when ``rows`` go to a topic, in the order of writing."""
         rows.to("out", key=Json(), value=Json())
-        return [_out(record, self.queries()[-1].sink) for record in self.run_all()["out"]]
+        return [_out(record, self.queries()[-1].sink) for record in self.run_all(split)["out"]]
 
     def queries(self) -> list[Query]:
         return plan_queries(self.topology, "app")
 
-    def run_all(self) -> dict[str, list[Record]]:
-        """What is written to each topic of the topology."""
+    def run_all(self, split: Split | None = None) -> dict[str, list[Record]]:
+        """What is written to each topic of the topology.
+
+        ``split`` says in which micro-batches the records of an internal topic are read.
+        """
         written: dict[str, list[Record]] = {}
         for query in self.queries():
             assert query.sink.topic is not None
@@ -85,7 +89,7 @@ class Flow:
             compilation = Compilation(self._inputs, query.output_mode)
             records = run_query(self._spark, query, compilation, checkpoint)
             written[query.sink.topic] = records
-            self._inputs.put(query.sink.topic, records)
+            self._inputs.put(query.sink.topic, *([records] if split is None else split(records)))
         return written
 
     def _put(

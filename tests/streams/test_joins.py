@@ -1,6 +1,9 @@
 """Joins of streams and tables, as streams."""
 
+from typing import Any
+
 from moldau.streams.serdes import STRING, Json
+from moldau.streams.testing import Record
 from tests.streams.flows import Flow
 
 
@@ -128,4 +131,62 @@ def test_a_left_join_by_a_foreign_key_keeps_what_points_nowhere_and_follows_both
         "o3": {"n": 2},
         "o5": {},
         "o6": {},
+    }
+
+
+def one_partition_after_the_other(records: list[Record]) -> list[list[Record]]:
+    """As if each key had a partition of its own, and the ones that began last were read first."""
+    partitions: dict[bytes | None, list[Record]] = {}
+    for record in records:
+        partitions.setdefault(record.key, []).append(record)
+    return [[record] for each in reversed(partitions.values()) for record in each]
+
+
+def test_a_row_that_moved_ends_where_it_moved_to_however_slowly_partitions_are_read(
+    flow: Flow,
+) -> None:
+    orders = flow.table("orders", [("x", "c1", 1)], [("x", "c7", 2)], value=STRING)
+    customers = flow.table("customers", [("c1", 1, 1), ("c7", 7, 1)], [], [])
+    joined = orders.join(customers, lambda order, number: number, on=lambda value: value)
+    out = flow.run(joined, one_partition_after_the_other)
+    assert out[-1] == ("x", 7, 2.0)
+
+
+def test_a_row_that_pointed_nowhere_in_the_same_micro_batch_ends_where_it_points(
+    flow: Flow,
+) -> None:
+    orders = flow.table(
+        "orders", [("x", {"who": None}, 1)], [("x", {"who": "c7"}, 2)], value=Json("who string")
+    )
+    customers = flow.table("customers", [("c7", 7, 1)])
+    joined = orders.join(
+        customers, lambda order, number: {"n": number}, on=lambda value: value.who, how="left"
+    )
+    assert [each.value for each in flow.run(joined)] == [{"n": 7}]
+
+
+def test_every_type_crosses_a_cut_as_it_is(flow: Flow) -> None:
+    from pyspark.sql import functions as F
+
+    at, day = "timestamp_ntz'2026-03-29 02:30:00.123456'", "date'2026-01-02'"
+    more = {
+        "at": F.expr(at),
+        "by_number": F.expr("map(1, 'one', 2, null)"),
+        "nested": F.expr(f"array(named_struct('m', map({day}, map('x', 7))), null)"),
+        "by_struct": F.expr("map(named_struct('a', 1), 2.5D)"),
+        "nothing": F.expr("cast(null as map<int, int>)"),
+    }
+    numbers = flow.stream("numbers", [("a", 1, 0)]).map_values(lambda value: more).to_table()
+    others = flow.table("others", [("a", 1, 0)])
+
+    def shown(left: Any, right: Any) -> dict[str, Any]:
+        return {name: left[name].cast("string") for name in more}
+
+    [out] = flow.run(numbers.join(others, shown))
+    assert len(flow.queries()) == 2
+    assert out.value == {
+        "at": "2026-03-29 02:30:00.123456",
+        "by_number": "{1 -> one, 2 -> null}",
+        "nested": "[{{2026-01-02 -> {x -> 7}}}, null]",
+        "by_struct": "{{1} -> 2.5}",
     }

@@ -124,13 +124,15 @@ def test_a_row_tells_the_place_it_leaves_and_the_one_it_goes_to() -> None:
 
     def told(foreign: str | None, value: str | None, offset: int) -> list[tuple[Any, Any, bool]]:
         row = Row(foreign=foreign, value=value, timestamp=at(offset), offset=offset)
-        return [(out.key, out.value["row"], out.value["moved"]) for out in tester.test("k", [row])]
+        results = tester.test("k", [row])
+        assert {out.key for out in results} <= {"k"}
+        return [(out.value["foreign"], out.value["row"], out.value["moved"]) for out in results]
 
     assert told("a", "1", 0) == [("a", "1", False)]
     assert told("a", "2", 1) == [("a", "2", False)]
     assert told("b", "3", 2) == [("a", None, True), ("b", "3", False)]
-    # Nowhere is a place too, but nobody is there to be told.
+    # Nowhere is a place too.
     assert told(None, "4", 3) == [("b", None, True), (None, "4", False)]
-    assert told("c", "5", 4) == [("c", "5", False)]
+    assert told("c", "5", 4) == [(None, None, True), ("c", "5", False)]
     assert told(None, None, 5) == [("c", None, False)]
     assert told(None, None, 6) == []

@@ -20,7 +20,7 @@ from pyspark.sql.types import ArrayType, DataType, StructType
 
 from moldau.streams.arrow_columns import mapping_column
 from moldau.streams.durations import milliseconds
-from moldau.streams.keyed_processor import StreamProcessor, newest
+from moldau.streams.keyed_processor import StreamProcessor, latest_of, micros_of, newest
 from moldau.streams.keyed_state import States, struct_type, transform, with_offset
 from moldau.streams.topology import APPEND, UPDATE
 from moldau.streams.windows import TimeWindows, with_watermark
@@ -118,7 +118,7 @@ def fold_lists(rows: "DataFrame", step: Step) -> "DataFrame":
     result = step.result_type(lists.elementType["value"].dataType)
 
     def folded(records: list[dict[str, Any]]) -> Any:
-        ordered = sorted(records, key=lambda each: (each["timestamp"], each["offset"]))
+        ordered = sorted(records, key=lambda each: (micros_of(each["timestamp"]), each["offset"]))
         return step.over(None, [each["value"] for each in ordered])
 
     return rows.withColumn("value", mapping_column(folded, result)(F.col("value")))
@@ -134,7 +134,7 @@ class _FoldKey(StreamProcessor):
     def changed(self, key: Any, rows: list[Any]) -> Iterator[Row]:
         kept, latest = self._state.get((None, None))
         value = self._step.over(kept, [row["value"] for row in rows])
-        moment = newest(rows) if latest is None else max(newest(rows), latest)
+        moment = newest(rows) if latest is None else latest_of([newest(rows), latest])
         self._state.set(((value,), moment))
         yield Row(key=key[0], value=value, timestamp=moment)
 

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from moldau.streams.compiling import Compilation
-from moldau.streams.keyed_state import struct_type, transform, with_offset
+from moldau.streams.keyed_state import struct_type, transform
+from moldau.streams.pointing import by_place
 from moldau.streams.table import Table
 from moldau.streams.topology import UPDATE, Node, NodeKind, Topology
 
@@ -69,6 +70,7 @@ class GroupedTable:
             from moldau.streams.table_processors import FoldPointed
 
             step = Step(adder, initial, returns)
+            messages = by_place(messages)
             message: Any = messages.schema["value"].dataType
             types = struct_type(
                 key=messages.schema["key"].dataType,
@@ -76,7 +78,7 @@ class GroupedTable:
                 timestamp="timestamp",
             )
             # What points nowhere is in no group.
-            rows = with_offset(messages).where(F.col("key").isNotNull())
+            rows = messages.where(F.col("key").isNotNull())
             return transform(
                 rows, ["key"], FoldPointed(step, subtractor), types, output_mode=UPDATE
             )

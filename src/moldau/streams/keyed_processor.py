@@ -10,12 +10,16 @@ The shuffle hands over the rows of a key in no order. There are two, and they ar
   partitions, whose offsets do not compare; offsets only decide within one moment.
 * Changes of a table go by offset. A key has one partition, and what is later in it replaces what is
   earlier whatever the timestamps say, as in a compacted topic.
+
+Timestamps come as microseconds since 1970 (``keyed_state.transform``). Spark would hand them over
+as datetimes of the local time zone, which do not tell the two hours apart when summer time ends.
+What goes out are datetimes in UTC.
 """
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
 
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import (
@@ -26,6 +30,8 @@ from pyspark.sql.streaming.stateful_processor import (
 )
 
 from moldau.streams.keyed_state import States
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class StreamProcessor(StatefulProcessor):
@@ -49,7 +55,7 @@ class StreamProcessor(StatefulProcessor):
         return ()
 
     def in_order(self, rows: Iterable[Any]) -> list[Any]:
-        return sorted(rows, key=lambda row: (row["timestamp"], row["offset"]))
+        return sorted(rows, key=lambda row: (micros_of(row["timestamp"]), row["offset"]))
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self.handle = handle
@@ -86,5 +92,21 @@ class TableProcessor(StreamProcessor):
 
 def newest(rows: Iterable[Any]) -> datetime:
     """The latest of the timestamps of ``rows``."""
-    latest: datetime = max(row["timestamp"] for row in rows)
-    return latest
+    return latest_of(row["timestamp"] for row in rows)
+
+
+def latest_of(times: Iterable[datetime | int]) -> datetime:
+    """The latest of ``times``."""
+    return moment_of(max(map(micros_of, times)))
+
+
+def moment_of(time: datetime | int) -> datetime:
+    """A time that a processor was given, or has kept, as it is given out."""
+    return _EPOCH + timedelta(microseconds=micros_of(time))
+
+
+def micros_of(time: datetime | int) -> int:
+    """Microseconds since 1970; states of older versions have datetimes."""
+    if isinstance(time, int):
+        return time
+    return (time.astimezone(UTC) - _EPOCH) // timedelta(microseconds=1)

@@ -108,17 +108,21 @@ def transform(
     output_mode: str,
     time_mode: str = "None",
 ) -> "DataFrame":
-    """``rows`` by ``keys`` through ``processor``.
+    """``rows`` by ``keys`` through ``processor``, which gets timestamps as microseconds.
 
     Raises:
         PipelineError: a package is missing that Spark needs for it.
     """
+    from pyspark.sql import functions as F
+
     for package in ("pandas", "google.protobuf"):
         if not _is_there(package):
             raise PipelineError(
                 f"state in Python needs {package.removeprefix('google.')}: "
                 "pip install 'moldau[spark]'"
             )
+    if rows.schema["timestamp"].dataType.typeName() == "timestamp":
+        rows = rows.withColumn("timestamp", F.unix_micros("timestamp"))
     return rows.groupBy(*keys).transformWithState(processor, returns, output_mode, time_mode)
 
 

@@ -3,7 +3,7 @@
 Both come as changes, and the latest value of each side is the state. By primary key one state for
 each key holds both values. By foreign key it takes two steps, as in Kafka Streams: the first, by
 the left key, tells each place who points to it (``pointing``); the second, by the foreign key,
-keeps the right value and all left rows that point to it.
+keeps the right value and all left rows that point to it. Rows that point nowhere have a place each.
 
 A result that no longer holds is deleted by a null value. When a row moves from one foreign key to
 another only the new place gives out, so that a late deletion cannot wipe out the new result.
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from moldau.streams.compiling import Compilation
 from moldau.streams.functions import Function
 from moldau.streams.keyed_state import struct_type, transform, with_offset
-from moldau.streams.pointing import pointing
+from moldau.streams.pointing import by_place, pointing
 from moldau.streams.rows import Rows
 from moldau.streams.stream_joins import check_how, joined_value
 from moldau.streams.topology import UPDATE, Node, NodeKind
@@ -91,6 +91,7 @@ def _pointed_to(joiner: Function | None, how: str) -> Any:
 
         from moldau.streams.table_processors import JoinPointed
 
+        messages = by_place(messages)
         message: Any = messages.schema["value"].dataType
         types = struct_type(
             key=message["row_key"].dataType,
@@ -99,23 +100,20 @@ def _pointed_to(joiner: Function | None, how: str) -> Any:
             is_there="boolean",
             timestamp="timestamp",
         )
-        both = _sides(messages, rights)
-        joined = transform(both, ["key"], JoinPointed(how), types, output_mode=UPDATE)
-        # A row that points nowhere needs no state: nothing on the right will ever match it.
-        nowhere = messages.where(F.col("key").isNull()).select(
-            F.col("value.row_key").alias("key"),
-            F.col("value.row").alias("left"),
-            F.lit(None).cast(types["right"].dataType).alias("right"),
-            (F.lit(how == "left") & F.col("value.row").isNotNull()).alias("is_there"),
-            "timestamp",
-        )
-        return _with_joined_value(joined.unionByName(nowhere), joiner)
+        # What points nowhere is not one place: the rows would all meet there.
+        alone = F.when(F.col("key").isNull(), F.col("left.row_key"))
+        both = _sides(messages, rights, with_nulls=True).withColumn("alone", alone)
+        joined = transform(both, ["key", "alone"], JoinPointed(how), types, output_mode=UPDATE)
+        return _with_joined_value(joined, joiner)
 
     return build
 
 
-def _sides(lefts: "DataFrame", rights: "DataFrame") -> "DataFrame":
-    """Both as one stream; ``is_left`` says which of the two values a row is about."""
+def _sides(lefts: "DataFrame", rights: "DataFrame", *, with_nulls: bool = False) -> "DataFrame":
+    """Both as one stream; ``is_left`` says which of the two values a row is about.
+
+    Without keys that are null, unless ``with_nulls`` asks for those on the left.
+    """
     from pyspark.sql import functions as F
 
     def side(rows: "DataFrame", *, is_left: bool) -> "DataFrame":
@@ -124,7 +122,7 @@ def _sides(lefts: "DataFrame", rights: "DataFrame") -> "DataFrame":
         right = nothing.cast(rights.schema["value"].dataType) if is_left else F.col("value")
         return (
             with_offset(rows)
-            .where(F.col("key").isNotNull())
+            .where(F.lit(with_nulls and is_left) | F.col("key").isNotNull())
             .select(
                 "key",
                 F.lit(is_left).alias("is_left"),

@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import Row
 
 from moldau.streams.folding import Step
-from moldau.streams.keyed_processor import TableProcessor, newest
+from moldau.streams.keyed_processor import TableProcessor, latest_of, moment_of, newest
 from moldau.streams.keyed_state import MapState, States
 
 
@@ -46,30 +46,30 @@ class JoinSides(TableProcessor):
 
 
 class PointFromRow(TableProcessor):
-    """Where a row points, so that the place it leaves can be told."""
+    """Where a row points, so that the place it leaves can be told; nowhere is a place too."""
 
     def prepare(self, states: States) -> None:
         self._foreign = states.value("foreign")
 
     def changed(self, key: Any, rows: list[Any]) -> Iterator[Row]:
         latest = rows[-1]
-        foreign, row, moment = latest["foreign"], latest["value"], latest["timestamp"]
+        foreign, row, moment = latest["foreign"], latest["value"], moment_of(latest["timestamp"])
         # In a tuple: to have pointed nowhere is something else than not to have been there.
         before = self._foreign.get()
         if row is None:
             self._foreign.clear()
             if before is not None:
-                yield _message(before[0], key[0], None, moment, moved=False)
+                yield _message(key[0], before[0], None, moment, moved=False)
             return
         self._foreign.set((foreign,))
-        if before is not None and before[0] is not None and before[0] != foreign:
-            yield _message(before[0], key[0], None, moment, moved=True)
-        yield _message(foreign, key[0], row, moment, moved=False)
+        if before is not None and before[0] != foreign:
+            yield _message(key[0], before[0], None, moment, moved=True)
+        yield _message(key[0], foreign, row, moment, moved=False)
 
 
-def _message(foreign: Any, row_key: Any, row: Any, moment: Any, *, moved: bool) -> Row:
-    value = {"row_key": row_key, "row": row, "moved": moved}
-    return Row(key=foreign, value=value, timestamp=moment)
+def _message(row_key: Any, foreign: Any, row: Any, moment: Any, *, moved: bool) -> Row:
+    value = {"foreign": foreign, "row": row, "moved": moved}
+    return Row(key=row_key, value=value, timestamp=moment)
 
 
 class _Pointing:
@@ -147,7 +147,7 @@ class FoldPointed(TableProcessor):
 
     def changed(self, key: Any, rows: list[Any]) -> Iterator[Row]:
         kept, latest = self._folded.get((None, None))
-        moment = newest(rows) if latest is None else max(newest(rows), latest)
+        moment = newest(rows) if latest is None else latest_of([newest(rows), latest])
         was_there = kept is not None
         for row in rows:
             message = row["value"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from pyspark.sql import Row
 
-from moldau.streams.keyed_processor import StreamProcessor
+from moldau.streams.keyed_processor import StreamProcessor, micros_of, moment_of
 from moldau.streams.keyed_state import States
 from moldau.streams.processing import Context, Processor
 
@@ -21,10 +21,9 @@ class UserProcessor(StreamProcessor):
 
     def changed(self, key: Any, rows: list[Any]) -> Iterator[Row]:
         for row in rows:
-            moment: datetime = row["timestamp"]
-            context = self._context(round(moment.timestamp() * 1000))
+            context = self._context(micros_of(row["timestamp"]) // 1000)
             given = self._processor.process(context, key[0], row["value"])
-            yield from _rows(key[0], given, moment)
+            yield from _rows(key[0], given, moment_of(row["timestamp"]))
 
     def expired(self, key: Any, at_ms: int) -> Iterator[Row]:
         given = self._processor.on_timer(self._context(at_ms), key[0])
