@@ -5,43 +5,53 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 VENV := .venv
 BIN := $(VENV)/bin
 UV := UV_PROJECT_ENVIRONMENT=$(VENV) $(BIN)/uv
-SOURCES := $(shell find src -name '*.py' -o -name '*.pxd' -o -name '*.txt' | grep -v __pycache__) setup.py pyproject.toml uv.lock
 KAFKA_DIR ?= $(CURDIR)/.cache/apache-kafka
 SPARK_CONNECTOR_DIR ?= $(CURDIR)/.cache/spark-connector
 
-.PHONY: run test check compat bench stalls format generate build clean help
+.PHONY: run test test-plain check compat bench stalls format generate build compiled clean help
 
 help:  ## this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(BIN)/uv:
 	@test -n "$(PYTHON)" || { echo "Moldau needs Python 3.11 or newer on the path (set PYTHON=/path/to/python)"; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet uv
+	@echo "moldau: making a virtual environment in $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@echo "moldau: installing uv"
+	@$(BIN)/python -m pip install --quiet uv
 
-# The editable install also compiles the hot modules, where a C compiler is there. What was
-# compiled before goes first: a module that is plain now must not be shadowed by its past.
-# Bytecode is written here and now: more than a tenth of a second of each start goes into making
-# it where the environment forbids Python to keep it (PYTHONDONTWRITEBYTECODE).
-$(VENV)/run.stamp: $(BIN)/uv $(SOURCES)
+# What the broker needs, and no more. The install is editable: an edit needs no new one. Compiled
+# modules in src are of an earlier version of this file; today's are in build/compiled.
+$(VENV)/run.stamp: $(BIN)/uv pyproject.toml uv.lock
+	@echo "moldau: installing what the broker needs"
 	@find src -name '*.so' -delete
-	$(UV) sync --quiet --frozen --inexact --no-dev --compile-bytecode --reinstall-package moldau
-	@$(BIN)/python -m compileall -q src
+	@$(UV) sync --frozen --inexact --no-dev
 	@touch $@
 
-$(VENV)/dev.stamp: $(BIN)/uv $(SOURCES)
+# Everything, with bytecode: more than a tenth of a second of each start goes into making it where
+# the environment forbids Python to keep it (PYTHONDONTWRITEBYTECODE).
+$(VENV)/dev.stamp: $(BIN)/uv pyproject.toml uv.lock
+	@echo "moldau: installing everything for development: Spark, Java and test tools, some 600 MB"
 	@find src -name '*.so' -delete
-	$(UV) sync --quiet --frozen --inexact --all-groups --compile-bytecode --reinstall-package moldau
-	@$(BIN)/python -m compileall -q src
+	@$(UV) sync --frozen --inexact --all-groups --no-group compile --compile-bytecode
 	@touch $@ $(VENV)/run.stamp
 
-build: $(VENV)/dev.stamp  ## set up the virtual environment and compile the hot modules
+# The hot modules, in build/compiled: nothing to do if they are there and no source has changed.
+compiled: $(BIN)/uv
+	@PYTHONPATH=src $(BIN)/python -m tools.compile_modules
 
+build: $(VENV)/dev.stamp compiled  ## set up the virtual environment and compile the hot modules
+
+# The broker does not wait for the compiler: until the modules are compiled it runs plain.
 run: $(VENV)/run.stamp  ## a broker on localhost:9092
-	$(BIN)/moldau start $(ARGS)
+	@$(BIN)/python -m tools.run $(ARGS)
 
-test: $(VENV)/dev.stamp  ## unit and broker tests (Python only, under ten minutes)
+test: build  ## unit and broker tests (Python only, under ten minutes)
 	$(BIN)/pytest --ignore=tests/compat -rs $(ARGS)
+
+# What is compiled has tests on the plain sources as well.
+test-plain: $(VENV)/dev.stamp  ## the tests of compiled modules, on the plain sources
+	MOLDAU_PLAIN=1 $(BIN)/pytest -rs $(or $(ARGS),tests/broker tests/group_coordinator tests/network tests/protocol tests/record tests/storage)
 
 check: $(VENV)/dev.stamp  ## lint, types, layers
 	$(BIN)/ruff check .
@@ -50,10 +60,10 @@ check: $(VENV)/dev.stamp  ## lint, types, layers
 	$(BIN)/lint-imports --config pyproject.toml --no-cache
 	$(BIN)/python -m moldau.protocol.generator --check
 
-compat: $(VENV)/dev.stamp $(KAFKA_DIR)/READY $(SPARK_CONNECTOR_DIR)/READY  ## clients and tools of other ecosystems
+compat: build $(KAFKA_DIR)/READY $(SPARK_CONNECTOR_DIR)/READY  ## clients and tools of other ecosystems
 	KAFKA_DIR=$(KAFKA_DIR) SPARK_CONNECTOR_DIR=$(SPARK_CONNECTOR_DIR) $(BIN)/pytest tests/compat -rs $(ARGS)
 
-bench: $(VENV)/dev.stamp $(KAFKA_DIR)/READY $(SPARK_CONNECTOR_DIR)/READY  ## one table, interleaved with Apache Kafka
+bench: build $(KAFKA_DIR)/READY $(SPARK_CONNECTOR_DIR)/READY  ## one table, interleaved with Apache Kafka
 	KAFKA_DIR=$(KAFKA_DIR) SPARK_CONNECTOR_DIR=$(SPARK_CONNECTOR_DIR) $(BIN)/python -m benchmarks $(ARGS)
 
 $(KAFKA_DIR)/READY:

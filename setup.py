@@ -1,24 +1,24 @@
-"""Builds the package, with its hot modules compiled where that is possible.
+"""Builds the package, with its hot modules compiled.
 
-The modules of ``COMPILED`` are ordinary Python. Where mypyc and a C compiler are at hand they
-are compiled as well and run 4 to 20 times as fast; those of ``KERNEL`` are compiled by Cython
-and run 30 to 200 times as fast. Where not, the same modules run as they are. ``MOLDAU_PURE=1``
-asks for the plain ones. Everything else is in pyproject.toml.
+The modules of ``COMPILED`` are ordinary Python that mypyc compiles; they then run 4 to 20 times
+as fast. Those of ``KERNEL`` are compiled by Cython and run 30 to 200 times as fast. Without
+compiled modules the same sources run as they are.
+
+A wheel has compiled modules if it can: where a compiler is missing or something fails, it has
+none of them, and says so. With ``MOLDAU_REQUIRE_COMPILED=1`` that is an error, with
+``MOLDAU_PLAIN=1`` nothing is compiled. An editable install compiles nothing; ``make build``
+does (``tools/compile_modules.py``). Everything else is in pyproject.toml.
 """
 
-import hashlib
 import os
-import shutil
+import subprocess
 import sys
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from importlib.metadata import version
 from pathlib import Path
-from types import MethodType
-from typing import Any
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.modified import newer_group
 
 # What is worth compiling: work per request, per partition or per field. The modules are
 # compiled as one group, so that calls between them stay calls in C.
@@ -26,10 +26,8 @@ from setuptools.command.build_ext import build_ext
 # Not ``storage.disk`` and ``storage.open_files``: they keep a descriptor open by holding a
 # reference to it for as long as a call runs, and mypyc lets go of a local after its last use.
 COMPILED = (
-    "moldau.broker.broker",
     "moldau.broker.delayed_fetch",
     "moldau.broker.dispatch",
-    "moldau.broker.dynamic_config",
     "moldau.broker.fetch_sessions",
     "moldau.broker.group_runtime",
     "moldau.broker.group_shard",
@@ -63,22 +61,15 @@ COMPILED = (
     "moldau.protocol.messages.api_versions",
     "moldau.protocol.messages.consumer_group_heartbeat",
     "moldau.protocol.messages.fetch",
-    "moldau.protocol.messages.find_coordinator",
     "moldau.protocol.messages.heartbeat",
-    "moldau.protocol.messages.init_producer_id",
-    "moldau.protocol.messages.join_group",
-    "moldau.protocol.messages.leave_group",
     "moldau.protocol.messages.list_offsets",
     "moldau.protocol.messages.metadata",
     "moldau.protocol.messages.offset_commit",
     "moldau.protocol.messages.offset_fetch",
     "moldau.protocol.messages.produce",
-    "moldau.protocol.messages.sync_group",
     "moldau.protocol.reading",
-    "moldau.protocol.records.group_coordinator",
-    "moldau.protocol.records.metadata",
+    "moldau.protocol.records.offset_commit",
     "moldau.protocol.writing",
-    "moldau.record.control",
     "moldau.record.fitting",
     "moldau.record.header",
     "moldau.record.produced",
@@ -86,11 +77,8 @@ COMPILED = (
     "moldau.record.validator",
     "moldau.storage.batch_scan",
     "moldau.storage.checked_bytes",
-    "moldau.storage.deleted_files",
     "moldau.storage.index_file",
     "moldau.storage.leader_append",
-    "moldau.storage.leader_epochs",
-    "moldau.storage.log_flusher",
     "moldau.storage.log_reader",
     "moldau.storage.log_results",
     "moldau.storage.offset_index",
@@ -119,6 +107,9 @@ KERNEL = (
     "moldau.record.scatter",
     "moldau.record.walk",
 )
+# What Cython puts into every module that has typed memory: once for all of them, which halves
+# the time that they take to compile.
+SHARED = "moldau.record.cython_shared"
 # The kernel checks what it reads and writes itself, and the types of its annotations are
 # Python's.
 CYTHON_DIRECTIVES = {
@@ -150,8 +141,25 @@ void CPy_AttributeError(const char *, const char *, const char *, const char *, 
 """
 
 
+# An object file is made again if one of these is newer: they have the flags, and the versions of
+# the compilers.
+BUILT_BY = ("setup.py", "pyproject.toml")
+
+
 def say(message: str) -> None:
-    print(f"moldau: {message}", file=sys.stderr)
+    print(f"moldau: {message}", file=sys.stderr, flush=True)
+
+
+def is_set(name: str) -> bool:
+    return os.environ.get(name, "") not in ("", "0")
+
+
+def give_up(reason: str) -> None:
+    """Go on without compiled modules, unless they are required."""
+    if is_set("MOLDAU_REQUIRE_COMPILED"):
+        raise SystemExit(f"moldau: MOLDAU_REQUIRE_COMPILED is set, but {reason}")
+    say("WARNING: THIS BUILD HAS NO COMPILED MODULES and will run 4 to 200 times slower")
+    say(f"WARNING: {reason}")
 
 
 def source_of(module: str) -> str:
@@ -159,6 +167,40 @@ def source_of(module: str) -> str:
     if not path.exists():
         raise SystemExit(f"setup.py names {module} to be compiled, but there is no {path}")
     return str(path)
+
+
+def extensions() -> list[Extension]:
+    """The C extensions to build: all of them, or none."""
+    paths = [source_of(module) for module in COMPILED]
+    kernel = {module: source_of(module) for module in KERNEL}
+    if not {"build_ext", "bdist_wheel", "install"} & set(sys.argv):
+        return []
+    if is_set("MOLDAU_PLAIN"):
+        say("MOLDAU_PLAIN is set: nothing is compiled")
+        return []
+    try:
+        return [*compiled_by_mypyc(paths), *compiled_by_cython(kernel)]
+    except ImportError as error:
+        give_up(f"mypyc or Cython is missing ({error})")
+    except (Exception, SystemExit) as error:
+        # The compiler has printed why.
+        give_up(f"mypyc or Cython refuses the sources ({error})")
+    return []
+
+
+def compiled_by_mypyc(paths: list[str]) -> list[Extension]:
+    from mypyc.build import mypycify
+
+    say(f"mypyc translates {len(paths)} modules to C")
+    found = mypycify(
+        [*MYPY_OPTIONS, *paths],
+        opt_level="2",
+        debug_level="0",
+        multi_file=True,
+        group_name="moldau",
+    )
+    keep_close_together(found)
+    return found
 
 
 def keep_close_together(found: list[Extension]) -> None:
@@ -170,128 +212,84 @@ def keep_close_together(found: list[Extension]) -> None:
     """
     header = Path("build", "cold_errors.h")
     header.parent.mkdir(exist_ok=True)
-    header.write_text(COLD_ERRORS)
+    if not header.exists() or header.read_text() != COLD_ERRORS:
+        header.write_text(COLD_ERRORS)
     for extension in found:
         extension.extra_compile_args += ["-include", str(header), "-fvisibility=hidden"]
         if sys.platform == "linux":
             extension.extra_link_args += ["-Wl,-Bsymbolic"]
 
 
-def extensions() -> list[Extension]:
-    """The C extensions to build; none where only plain Python is wanted or possible."""
-    paths = [source_of(module) for module in COMPILED]
-    kernel = {module: source_of(module) for module in KERNEL}
-    if os.environ.get("MOLDAU_PURE", "") not in ("", "0"):
-        say("MOLDAU_PURE is set: plain Python")
-        return []
-    if not {"build_ext", "bdist_wheel", "editable_wheel", "install", "develop"} & set(sys.argv):
-        return []
-    return [*compiled_by_mypyc(paths), *compiled_by_cython(kernel)]
-
-
-def compiled_by_mypyc(paths: list[str]) -> list[Extension]:
-    try:
-        from mypyc.build import mypycify
-
-        found = mypycify(
-            [*MYPY_OPTIONS, *paths],
-            opt_level="2",
-            debug_level="0",
-            multi_file=True,
-            group_name="moldau",
-        )
-        if sys.platform != "win32":
-            keep_close_together(found)
-        return found
-    except ImportError as error:
-        say(f"no mypyc, plain Python instead ({error})")
-    except SystemExit:
-        # mypyc has printed why.
-        say("mypyc refuses the sources, plain Python instead")
-    return []
-
-
 def compiled_by_cython(sources: dict[str, str]) -> list[Extension]:
+    from Cython.Build import cythonize
+
+    say(f"Cython translates {len(sources)} modules to C")
     flags = ["-O3", "-g0"]
-    try:
-        from Cython.Build import cythonize
-        from Cython.Compiler.Errors import CompileError
-
-        return cythonize(
-            [
-                Extension(module, [path], extra_compile_args=flags)
-                for module, path in sources.items()
-            ],
-            build_dir="build",
-            include_path=["src"],
-            compiler_directives=CYTHON_DIRECTIVES,
-            quiet=True,
-        )
-    except ImportError as error:
-        say(f"no Cython, a plain record kernel instead ({error})")
-    except CompileError:
-        # Cython has printed why.
-        say("Cython refuses the record kernel, a plain one instead")
-    return []
-
-
-def compile_in_parallel(
-    compiler: Any,
-    sources: Sequence[str],
-    output_dir: str | None = None,
-    macros: Any = None,
-    include_dirs: Any = None,
-    debug: bool = False,
-    extra_preargs: Any = None,
-    extra_postargs: Any = None,
-    depends: Any = None,
-) -> list[str]:
-    """The compiler's own ``compile``, with as many files at a time as there are cores.
-
-    An editable install builds in a fresh folder every time. What was compiled from the same
-    source before is kept in ``build/objects``, so that a change elsewhere costs nothing here.
-    """
-    macros, objects, extra_postargs, pp_opts, build = compiler._setup_compile(
-        output_dir, macros, include_dirs, sources, depends, extra_postargs
+    shared = Path("build", *SHARED.split(".")).with_suffix(".c")
+    shared.parent.mkdir(parents=True, exist_ok=True)
+    if newer_group(BUILT_BY, str(shared)):
+        command = [sys.executable, "-m", "cython", f"--generate-shared={shared}"]
+        subprocess.run(command, check=True)
+    found = cythonize(
+        [Extension(module, [path], extra_compile_args=flags) for module, path in sources.items()],
+        shared_utility_qualified_name=SHARED,
+        build_dir="build",
+        include_path=["src"],
+        compiler_directives=CYTHON_DIRECTIVES,
+        quiet=True,
     )
-    cc_args = compiler._get_cc_args(pp_opts, debug, extra_preargs)
-    # Not the paths of headers: those of Python and mypyc follow from their versions.
-    flags = repr((sys.version, version("mypy"), compiler.compiler_so, extra_postargs))
-    headers = b"".join(path.read_bytes() for path in sorted(Path("build").glob("*.h")))
-
-    def compile_one(target: str) -> None:
-        if target not in build:
-            return
-        source, suffix = build[target]
-        key = hashlib.sha256(flags.encode() + headers + Path(source).read_bytes()).hexdigest()
-        known = Path("build", "objects", key)
-        if not known.exists():
-            compiler._compile(target, source, suffix, cc_args, extra_postargs, pp_opts)
-            known.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(target, known)
-        shutil.copyfile(known, target)
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for _ in pool.map(compile_one, objects):
-            pass
-    return list(objects)
+    return [*found, Extension(SHARED, [str(shared)], extra_compile_args=["-O2", "-g0"])]
 
 
 class BuildExtensions(build_ext):
-    """Builds all extensions or, if one of them fails, none."""
+    """Builds all extensions or, if one of them fails, none.
+
+    C files are compiled side by side, and not again if nothing has changed: what was compiled
+    by a build that was interrupted is there for the next.
+    """
 
     def run(self) -> None:
         try:
             super().run()
         except Exception as error:
-            say(f"no extensions, plain Python instead ({error})")
             for extension in self.extensions:
                 Path(self.get_ext_fullpath(extension.name)).unlink(missing_ok=True)
             self.extensions = []
+            give_up(f"the C compiler failed ({error})")
 
     def build_extensions(self) -> None:
-        self.compiler.compile = MethodType(compile_in_parallel, self.compiler)
+        found = [
+            (extension, source) for extension in self.extensions for source in extension.sources
+        ]
+        # The longest first, so that no core is left alone with one at the end.
+        found.sort(key=lambda pair: -Path(pair[1]).stat().st_size)
+        self.parallel = self.parallel or os.cpu_count() or 1
+        say(f"the C compiler has {len(found)} files, {self.parallel} at a time")
+        with ThreadPoolExecutor(self.parallel) as pool:
+            made = pool.map(self.compile_source, *zip(*found, strict=True))
+            for done, ((extension, _), target) in enumerate(zip(found, made, strict=True), 1):
+                extension.extra_objects.append(target)
+                if done % 20 == 0:
+                    say(f"{done} of {len(found)} files are compiled")
+        for extension in self.extensions:
+            # What is left to do for each is to link it.
+            extension.sources, extension.depends = [], extension.extra_objects
         super().build_extensions()
+
+    def compile_source(self, extension: Extension, source: str) -> str:
+        """Compile one file, if it has changed, and give the path of the object."""
+        (target,) = self.compiler.object_filenames([source], output_dir=self.build_temp)
+        if newer_group([source, *extension.depends, *BUILT_BY], target):
+            (unfinished,) = self.compiler.compile(
+                [source],
+                output_dir=str(Path(self.build_temp, "unfinished")),
+                macros=extension.define_macros,
+                include_dirs=extension.include_dirs,
+                extra_postargs=extension.extra_compile_args,
+            )
+            Path(target).parent.mkdir(parents=True, exist_ok=True)
+            Path(unfinished).replace(target)
+        return str(target)
 
 
 setup(ext_modules=extensions(), cmdclass={"build_ext": BuildExtensions})

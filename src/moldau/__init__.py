@@ -44,6 +44,11 @@ else:
         return sorted({*globals(), *__all__})
 
 
+from moldau.compiled import choose
+
+# Before anything else of the package is imported.
+choose()
+
 __version__ = "0.1.0"
 
 __all__ = [

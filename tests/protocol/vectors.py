@@ -1,26 +1,10 @@
 """A digest of what the codec does with a fixed set of inputs: messages, mutants, errors.
 
-Run as a program it prints the digest. ``--plain`` reads the package from its sources even
-where compiled modules lie beside them, so that the two can be compared in one installation.
+Run as a program it prints the digest, and whether the modules were compiled or plain.
 """
 
 import hashlib
-import importlib.machinery
 import random
-import sys
-
-
-def import_from_sources() -> None:
-    """From now on, moldau's modules come from their ``.py`` files."""
-
-    def finder(path: str) -> importlib.machinery.FileFinder:
-        if "moldau" not in path:
-            raise ImportError
-        loader = (importlib.machinery.SourceFileLoader, importlib.machinery.SOURCE_SUFFIXES)
-        return importlib.machinery.FileFinder(path, loader)
-
-    sys.path_hooks.insert(0, finder)
-    sys.path_importer_cache.clear()
 
 
 def digest() -> str:
@@ -59,8 +43,6 @@ def digest() -> str:
 
 
 if __name__ == "__main__":
-    if "--plain" in sys.argv:
-        import_from_sources()
     found = digest()
     from moldau.protocol import reading
 

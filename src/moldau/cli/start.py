@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 from typing import Final
 
+from moldau import compiled
 from moldau.cli.errors import CommandError, UsageError
 from moldau.config.broker import BrokerConfig
 from moldau.config.definition import ConfigError
@@ -54,6 +55,7 @@ def run(options: argparse.Namespace) -> int:
     output = LogOutput()
     logging.basicConfig(level=options.log_level.upper(), handlers=[output], force=True)
     try:
+        compiled.check()
         return run_node(config, output.say)
     finally:
         output.close()

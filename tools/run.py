@@ -1,0 +1,79 @@
+"""``make run``: a broker at once, and compiled modules for its next start.
+
+    python -m tools.run [arguments of moldau start]
+
+Where the hot modules are compiled this is ``moldau start`` and nothing else. Where they are not,
+the broker runs on the plain sources, and the compiler runs beside it with the lowest priority.
+It ends with the broker; what it has compiled by then the next start need not. With
+``MOLDAU_REQUIRE_COMPILED=1`` the broker waits for the compiler.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from threading import Thread
+from types import FrameType
+
+from moldau.compiled import is_set
+from tools import compile_modules
+from tools.compile_modules import ROOT, has_compiler, is_compiled, say
+
+LOG = ROOT / "build" / "compile.log"
+BROKER = (str(Path(sys.executable).with_name("moldau")), "start")
+
+
+def main(arguments: list[str]) -> int:
+    command = [*BROKER, *arguments]
+    if is_set(os.environ, "MOLDAU_REQUIRE_COMPILED") and compile_modules.main() != 0:
+        return 1
+    if is_compiled() or is_set(os.environ, "MOLDAU_PLAIN") or not has_compiler():
+        os.execv(command[0], command)
+    return run_both(command)
+
+
+def run_both(command: list[str]) -> int:
+    """The broker and the compiler, until the broker ends."""
+    say("starting on plain Python; the hot modules are compiled beside it, for the next start")
+    say(f"the compiler's log is {LOG.relative_to(ROOT)}")
+    with subprocess.Popen(command) as broker:
+
+        def pass_on(number: int, frame: FrameType | None) -> None:
+            broker.send_signal(number)
+
+        signal.signal(signal.SIGTERM, pass_on)
+        signal.signal(signal.SIGHUP, pass_on)
+        # The terminal sends Ctrl-C to the broker as well.
+        signal.signal(signal.SIGINT, lambda number, frame: None)
+        compiler = start_compiler()
+        Thread(target=report, args=(compiler,), daemon=True).start()
+        code = broker.wait()
+    if compiler.poll() is None:
+        os.killpg(compiler.pid, signal.SIGTERM)
+        compiler.wait()
+    return code if code >= 0 else 128 - code
+
+
+def start_compiler() -> subprocess.Popen[bytes]:
+    """The compiler, in a process group that can be ended as a whole."""
+    LOG.parent.mkdir(exist_ok=True)
+    with LOG.open("wb") as log:
+        return subprocess.Popen(
+            ["nice", "-n", "19", sys.executable, "-m", "tools.compile_modules"],
+            cwd=ROOT,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def report(compiler: subprocess.Popen[bytes]) -> None:
+    """Say how the compiling ended, unless the broker ended it."""
+    if compiler.wait() >= 0:
+        lines = LOG.read_text(errors="replace").splitlines()
+        print(lines[-1] if lines else "", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
