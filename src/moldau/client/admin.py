@@ -7,10 +7,9 @@ names the topic, partition or resource concerned.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import IntEnum
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from moldau.client.cluster import BrokerAddress, Cluster, TopicMetadata, raise_for
-from moldau.client.group_admin import GroupAdmin
 from moldau.client.offsets import FoundOffset, list_offsets
 from moldau.client.security import PLAINTEXT, Security
 from moldau.config.describe import ConfigEntry, ConfigSource, ConfigSynonym
@@ -59,6 +58,9 @@ from moldau.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+
+if TYPE_CHECKING:
+    from moldau.client.group_admin import GroupAdmin
 
 
 class ResourceType(IntEnum):
@@ -133,8 +135,11 @@ class Admin:
         self._timeout_ms = int(timeout_s * 1000)
 
     @cached_property
-    def groups(self) -> GroupAdmin:
+    def groups(self) -> "GroupAdmin":
         """Consumer groups and their offsets, over the same connections."""
+        # Imported here because most users of this module need no groups.
+        from moldau.client.group_admin import GroupAdmin
+
         return GroupAdmin(self.cluster)
 
     def create_topic(
