@@ -75,3 +75,24 @@ def test_a_batch_that_failed_half_way_counts_once_behind_a_cut(
         written += half + len(KEYS)
         assert end_of(bootstrap, "halved-passed") == written
     assert dict(app.table("half-way-counts").items()) == dict.fromkeys(KEYS, 2)
+
+
+def test_where_to_start_is_about_topics_of_the_user_alone(
+    bootstrap: str, spark: "SparkSession", tmp_path: Path
+) -> None:
+    with Admin(bootstrap) as admin:
+        admin.create_topic("dated", 1)
+    with Producer(bootstrap) as producer:
+        for second, key in enumerate((b"old", b"a", b"b", b"a")):
+            producer.send("dated", b"x", key, timestamp=1000 * second)
+    app = App(
+        "starting",
+        bootstrap=bootstrap,
+        checkpoint_dir=tmp_path,
+        source_options={"startingTimestamp": "1000"},
+    )
+    counts = app.stream("dated").group_by_key().count(name="counts")
+    again = counts.to_stream().group_by(lambda value: value).count(name="again")
+    again.to("counts-of-dated", key=LONG, value=LONG)
+    app.run(once=True, report="none")
+    assert dict(app.table("counts-of-dated").items()) == {1: 1, 2: 1}
