@@ -3,8 +3,6 @@
 import asyncio
 import errno
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Executor, Future
-from functools import partial
 from typing import Any
 
 import pytest
@@ -14,6 +12,7 @@ from moldau.errors import ErrorCode
 from moldau.network.session import CloseConnection, Overlapping
 from moldau.storage.simulated_disk import SimulatedDisk
 from tests.broker.batches import batch
+from tests.broker.by_hand import ByHand
 from tests.broker.producing import create_topic, fetch_request, produce, produce_request, read_all
 from tests.broker.simulated import SimulatedBroker
 from tests.running import WireClient
@@ -22,38 +21,17 @@ TIMEOUT_S = 60
 VERSION = 12
 
 
-class SlowDisk(Executor):
-    """Does at once what a thread would do later, until it is told to wait."""
-
-    def __init__(self) -> None:
-        self.is_slow = False
-        self.waiting: list[tuple[Future[Any], Callable[[], Any]]] = []
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
-        future: Future[Any] = Future()
-        self.waiting.append((future, partial(fn, *args, **kwargs)))
-        if not self.is_slow:
-            self.run_next()
-        return future
-
-    def run_next(self) -> None:
-        future, work = self.waiting.pop(0)
-        try:
-            future.set_result(work())
-        except Exception as error:
-            future.set_exception(error)
-
-
 class Simulated:
-    def __init__(self) -> None:
-        self.executor = SlowDisk()
+    def __init__(self, flush_messages: int = 1) -> None:
+        self.flush_messages = str(flush_messages)
+        self.executor = ByHand(is_slow=False)
         self.disk = SimulatedDisk()
         self.broker = SimulatedBroker(self.disk, ManualClock(), executor=self.executor)
 
     def run(self, scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
         async def within() -> None:
             await self.broker.node.start()
-            await self.broker.create("flushed", flush_messages="1")
+            await self.broker.create("flushed", flush_messages=self.flush_messages)
             await self.broker.create("cached")
             self.executor.is_slow = True
             await scenario()
@@ -62,8 +40,8 @@ class Simulated:
 
         asyncio.run(asyncio.wait_for(within(), TIMEOUT_S))
 
-    async def begin(self, value: bytes, acks: int = -1) -> "asyncio.Future[Any]":
-        request = produce_request("flushed", batch(value, timestamp=1000), acks=acks)
+    async def begin(self, value: bytes, acks: int = -1, **producer: int) -> "asyncio.Future[Any]":
+        request = produce_request("flushed", batch(value, timestamp=1000, **producer), acks=acks)
         handled = self.broker.handle(request, VERSION)
         # The next request of the connection need not wait: the batch is in the log.
         assert isinstance(handled, Overlapping)
@@ -113,6 +91,42 @@ def test_one_flush_serves_all_who_had_written_when_it_began() -> None:
         assert await simulated.broker.read("flushed") == [b"a"]
         await simulated.finish_flush()
         assert [simulated.code(each.result()) for each in others] == [0, 0]
+        assert await simulated.broker.read("flushed") == [b"a", b"b", b"c"]
+
+    simulated.run(scenario)
+
+
+def test_a_retry_waits_for_the_flush_of_its_first_attempt_and_shows_nothing_before() -> None:
+    simulated = Simulated()
+    producer = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
+
+    async def scenario() -> None:
+        first = await simulated.begin(b"a", **producer)
+        retry = await simulated.begin(b"a", **producer)
+        assert not retry.done()
+        assert await simulated.broker.read("flushed") == [], "it could still be lost"
+        await simulated.finish_flush()
+        assert simulated.code(await first) == 0
+        assert simulated.code(await retry) == 0
+        assert await simulated.broker.read("flushed") == [b"a"]
+        request = produce_request("flushed", batch(b"a", timestamp=1000, **producer), acks=-1)
+        assert not isinstance(simulated.broker.handle(request, VERSION), Overlapping)
+
+    simulated.run(scenario)
+
+
+def test_what_follows_a_batch_that_waits_is_not_left_waiting() -> None:
+    simulated = Simulated(flush_messages=2)
+
+    async def scenario() -> None:
+        assert await simulated.broker.produce("flushed", b"a") == 0
+        second = await simulated.begin(b"b")
+        third = await simulated.begin(b"c")
+        await simulated.finish_flush()
+        assert second.done()
+        assert not third.done()
+        await simulated.finish_flush()
+        assert simulated.code(await third) == 0
         assert await simulated.broker.read("flushed") == [b"a", b"b", b"c"]
 
     simulated.run(scenario)

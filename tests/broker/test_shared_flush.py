@@ -2,9 +2,7 @@
 
 import asyncio
 import errno
-from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
-from functools import partial
+from collections.abc import Coroutine
 from typing import Any
 
 import pytest
@@ -12,28 +10,10 @@ import pytest
 from moldau.broker.shared_flush import SharedFlush
 from moldau.errors import ApiError, ErrorCode
 from moldau.storage.simulated_disk import SimulatedDisk
+from tests.broker.by_hand import ByHand
 from tests.storage.log_making import append, new_log
 
 TIMEOUT_S = 30
-
-
-class ByHand:
-    """An executor whose work waits until the test wants it done."""
-
-    def __init__(self) -> None:
-        self.waiting: list[tuple[Future[object], Callable[[], object]]] = []
-
-    def submit(self, fn: Callable[..., object], /, *arguments: Any) -> Future[object]:
-        future: Future[object] = Future()
-        self.waiting.append((future, partial(fn, *arguments)))
-        return future
-
-    def run_next(self) -> None:
-        future, work = self.waiting.pop(0)
-        try:
-            future.set_result(work())
-        except Exception as error:
-            future.set_exception(error)
 
 
 class Flushing:

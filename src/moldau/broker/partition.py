@@ -84,7 +84,7 @@ class Partition:
         self.registration = registration
         self.leader_epoch = registration.leader_epoch
         self.is_leader = registration.leader == self._local_id
-        if self.is_leader and not self.log.is_closed:
+        if self.is_leader and not self.log.is_closed and not self._held:
             # The epoch enters the log's own list with its first record: a start of thousands
             # of idle partitions would else write thousands of files.
             self.log.update_high_watermark(self.log.log_end_offset)
@@ -110,6 +110,10 @@ class Partition:
         info = log.append_as_leader(records, self.leader_epoch, now_ms, origin=origin)
         if info.must_flush:
             self._held.append((log.log_end_offset, info.size_bytes))
+            return info
+        if info.is_duplicate and self._held:
+            # The first attempt may be among those that wait; the high watermark is theirs to move.
+            info.must_flush = info.last_offset >= log.high_watermark
             return info
         # A lone replica is the whole ISR: what it has is what all have.
         log.update_high_watermark(log.log_end_offset)

@@ -1,0 +1,38 @@
+"""An executor whose work is done when the test says so."""
+
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from functools import partial
+from typing import Any
+
+from moldau.storage.late_writes import LateWrites
+
+
+class ByHand(Executor):
+    """Keeps work until ``run_next``, or while not ``is_slow`` does it at once.
+
+    Late writes are always done at once: nobody waits for them.
+    """
+
+    def __init__(self, *, is_slow: bool = True) -> None:
+        self.is_slow = is_slow
+        self.waiting: list[tuple[Future[Any], Callable[[], Any]]] = []
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
+        future: Future[Any] = Future()
+        work = partial(fn, *args, **kwargs)
+        if self.is_slow and not isinstance(getattr(fn, "__self__", None), LateWrites):
+            self.waiting.append((future, work))
+        else:
+            _do(future, work)
+        return future
+
+    def run_next(self) -> None:
+        _do(*self.waiting.pop(0))
+
+
+def _do(future: "Future[Any]", work: Callable[[], Any]) -> None:
+    try:
+        future.set_result(work())
+    except Exception as error:
+        future.set_exception(error)
