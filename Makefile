@@ -7,6 +7,12 @@ BIN := $(VENV)/bin
 UV := UV_PROJECT_ENVIRONMENT=$(VENV) $(BIN)/uv
 KAFKA_DIR ?= $(CURDIR)/.cache/apache-kafka
 SPARK_CONNECTOR_DIR ?= $(CURDIR)/.cache/spark-connector
+# Tests wait more than they compute, so there are more workers than cores; each runs whole modules.
+CORES := $(shell getconf _NPROCESSORS_ONLN)
+PARALLEL := --dist loadfile --no-loadscope-reorder -n
+TEST_WORKERS ?= $(shell echo $$(( $(CORES) * 2 < 8 ? $(CORES) * 2 : 8 )))
+# Each of these may have several brokers and Java programs of its own.
+COMPAT_WORKERS ?= $(shell echo $$(( $(CORES) + 1 < 4 ? $(CORES) + 1 : 4 )))
 
 .PHONY: run test test-plain check compat bench stalls format generate build compiled clean help
 
@@ -46,12 +52,12 @@ build: $(VENV)/dev.stamp compiled  ## set up the virtual environment and compile
 run: $(VENV)/run.stamp  ## a broker on localhost:9092
 	@$(BIN)/python -m tools.run $(ARGS)
 
-test: build  ## unit and broker tests (Python only, under ten minutes)
-	$(BIN)/pytest --ignore=tests/compat -rs $(ARGS)
+test: build  ## unit and broker tests (Python only, under five minutes)
+	$(BIN)/pytest --ignore=tests/compat $(PARALLEL) $(TEST_WORKERS) -rs $(ARGS)
 
 # What is compiled has tests on the plain sources as well.
 test-plain: $(VENV)/dev.stamp  ## the tests of compiled modules, on the plain sources
-	MOLDAU_PLAIN=1 $(BIN)/pytest -rs $(or $(ARGS),tests/broker tests/group_coordinator tests/network tests/protocol tests/record tests/storage)
+	MOLDAU_PLAIN=1 $(BIN)/pytest $(PARALLEL) $(TEST_WORKERS) -rs $(or $(ARGS),tests/broker tests/group_coordinator tests/network tests/protocol tests/record tests/storage)
 
 check: $(VENV)/dev.stamp  ## lint, types, layers
 	$(BIN)/ruff check .
@@ -61,7 +67,7 @@ check: $(VENV)/dev.stamp  ## lint, types, layers
 	$(BIN)/python -m moldau.protocol.generator --check
 
 compat: build $(KAFKA_DIR)/READY $(SPARK_CONNECTOR_DIR)/READY  ## clients and tools of other ecosystems
-	KAFKA_DIR=$(KAFKA_DIR) SPARK_CONNECTOR_DIR=$(SPARK_CONNECTOR_DIR) $(BIN)/pytest tests/compat -rs $(ARGS)
+	KAFKA_DIR=$(KAFKA_DIR) SPARK_CONNECTOR_DIR=$(SPARK_CONNECTOR_DIR) $(BIN)/pytest tests/compat $(PARALLEL) $(COMPAT_WORKERS) -rs $(ARGS)
 
 bench: build $(KAFKA_DIR)/READY $(SPARK_CONNECTOR_DIR)/READY  ## one table, interleaved with Apache Kafka
 	KAFKA_DIR=$(KAFKA_DIR) SPARK_CONNECTOR_DIR=$(SPARK_CONNECTOR_DIR) $(BIN)/python -m benchmarks $(ARGS)
