@@ -76,6 +76,15 @@ def test_one_partition_that_fails_does_not_keep_the_others_from_being_done(
     assert done["earliest_offset"] == 5
 
 
+def test_records_of_a_compacted_topic_stay_and_the_reason_is_shown(
+    moldau: Moldau, topic: str
+) -> None:
+    moldau("topics", "create", topic, "--config", "cleanup.policy=compact")
+    refused = moldau("topics", "delete-records", topic, "--all")
+    assert refused.code == 1
+    assert "cleanup.policy of the topic does not include delete (POLICY_VIOLATION)" in refused.out
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [

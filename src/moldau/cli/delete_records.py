@@ -134,6 +134,8 @@ def _delete(admin: Admin, partition: TopicPartition, offset: int) -> _Deletion:
 
 
 def _explain(admin: Admin, partition: TopicPartition, offset: int, error: ApiError) -> str:
+    if error.code is ErrorCode.POLICY_VIOLATION:
+        return f"cleanup.policy of the topic does not include delete ({error.code.name})"
     if error.code is not ErrorCode.OFFSET_OUT_OF_RANGE:
         return f"{error} ({error.code.name})"
     start = admin.list_offsets({partition: EARLIEST})[partition].offset
