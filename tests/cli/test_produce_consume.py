@@ -286,3 +286,21 @@ def test_an_unknown_format_is_refused_before_a_broker_is_asked(moldau: Moldau) -
         refused = moldau(command, "t", "--value-format", "number", "--bootstrap-server", "nowhere")
         assert refused.code == 2
         assert "--value-format number: unknown format; use text" in refused.err
+
+
+def test_bytes_are_escaped_on_a_terminal_only(
+    moldau: Moldau, bootstrap: str, topic: str, lines: Path
+) -> None:
+    lines.write_text("7\n")
+    moldau("produce", topic, "--file", str(lines), "--value-format", "int")
+    options = ("--from-beginning", "--to-end", "--bootstrap-server", bootstrap)
+    command = [*COMMAND, "consume", topic, *options]
+    piped = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+    assert piped.stdout == b"\0\0\0\x07\n"
+    terminal, inside = os.openpty()
+    try:
+        subprocess.run(command, stdout=inside, stderr=subprocess.DEVNULL, check=True)
+        assert os.read(terminal, 4096) == rb"\x00\x00\x00\x07" + b"\r\n"
+    finally:
+        os.close(inside)
+        os.close(terminal)

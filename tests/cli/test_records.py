@@ -8,7 +8,7 @@ import pytest
 from moldau.cli.errors import CommandError, UsageError
 from moldau.cli.progress import Progress, progress_line
 from moldau.cli.record_input import InputRecord, LineFormat, line_parser, parse_json_line
-from moldau.cli.record_output import PrintFormat, json_line, line_printer
+from moldau.cli.record_output import PrintFormat, json_line, line_printer, terminal_line
 from moldau.cli.times import format_time, parse_time
 from moldau.client.consumer import ConsumerRecord
 from moldau.record.records import Headers
@@ -142,6 +142,19 @@ def test_what_is_printed_as_json_is_read_back(
     line = json_line(record(key, value, headers))
     assert json.loads(line)["time"] == "2023-11-14T22:13:20.000Z"
     assert parse_json_line(line, NOW_MS) == InputRecord(key, value, headers, 2, NOW_MS)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (b"plain\tcaf\xc3\xa9 \xe2\x98\x95", b"plain\tcaf\xc3\xa9 \xe2\x98\x95"),
+        (b"k\0\0\x07", rb"k\x00\x00\x07"),
+        (b"\x1b[2J", rb"\x1b[2J"),
+        (b"\xff\xc2\x9b", rb"\xff\x9b"),
+    ],
+)
+def test_a_terminal_gets_no_control_characters(line: bytes, expected: bytes) -> None:
+    assert terminal_line(line) == expected
 
 
 @pytest.mark.parametrize(

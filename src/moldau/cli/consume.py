@@ -23,7 +23,7 @@ from moldau.cli.field_formats import (
 )
 from moldau.cli.output import add_bootstrap, plural, security_of
 from moldau.cli.partition_lists import parse_partitions
-from moldau.cli.record_output import PrintFormat, json_line, line_printer
+from moldau.cli.record_output import PrintFormat, json_line, line_printer, terminal_line
 from moldau.cli.times import parse_time
 from moldau.client.consumer import Consumer, ConsumerRecord
 from moldau.client.group_consumer import GroupConsumer
@@ -260,9 +260,12 @@ class RecordPrinter:
 def _line_function(options: argparse.Namespace) -> Callable[[ConsumerRecord], bytes]:
     """From a record to the line that is printed for it."""
     form = print_format(options)
-    if options.format != "json":
-        return line_printer(form)
-    return lambda record: json_line(record, form.key_format, form.value_format)
+    if options.format == "json":
+        return lambda record: json_line(record, form.key_format, form.value_format)
+    to_line = line_printer(form)
+    if not sys.stdout.isatty():
+        return to_line
+    return lambda record: terminal_line(to_line(record))
 
 
 def print_format(options: argparse.Namespace) -> PrintFormat:

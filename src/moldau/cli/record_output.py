@@ -1,6 +1,7 @@
 """Records as lines of text or JSON, each field in a format of ``field_formats``."""
 
 import json
+import unicodedata
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -98,6 +99,22 @@ def json_line(
         names = [name for name, _ in record.headers]
         shown["headers"] = pairs if len(set(names)) < len(names) else dict(pairs)
     return json.dumps(shown, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def terminal_line(line: bytes) -> bytes:
+    """``line`` as a terminal can show it: control characters and bytes that are not UTF-8 escaped.
+
+    Raw, they could move the cursor, change colours or worse.
+    """
+    text = line.decode("utf-8", "backslashreplace")
+    if text.isprintable():
+        return line
+    return "".join(map(_terminal_char, text)).encode()
+
+
+def _terminal_char(char: str) -> str:
+    is_control = unicodedata.category(char) == "Cc" and char not in "\t\n"
+    return f"\\x{ord(char):02x}" if is_control else char
 
 
 def _timestamp(record: ConsumerRecord) -> str:
