@@ -1,4 +1,4 @@
-"""The table of what this broker answers. ApiVersions says exactly this, and nothing else does."""
+"""The table of the APIs that this broker supports. ApiVersions is derived from it."""
 
 from collections.abc import Mapping
 from typing import Final

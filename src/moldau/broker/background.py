@@ -1,13 +1,13 @@
-"""Jobs that come round again: checkpoints, flushes, expiry.
+"""Periodic jobs: checkpoints, flushes, expiry.
 
-A short job is a function that does its work. A long one, that looks at every partition,
-gives an iterator of its steps: some are taken in each turn of the event loop, so that with
-ten thousand partitions no client waits for more than a slice of it.
+A short job is a function that does its work. A long one, which visits every partition, returns
+an iterator of steps: some are taken in each turn of the event loop, so that even with ten
+thousand partitions no client waits for more than a slice of it.
 
 Rules this module keeps:
 
-* A job that fails is logged and tried again at its next turn; it never ends the broker.
-* A job never overtakes itself: its interval runs from the end of its last step.
+* A failed job is logged and repeated at its next interval; it never stops the broker.
+* A job never overlaps with itself: its interval starts at the end of its last step.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from moldau.clock import Clock
 
 logger = logging.getLogger(__name__)
 
-# Kafka's way of saying "never" in a setting of milliseconds.
+# Kafka's value for "never" in settings in milliseconds.
 NEVER_MS = (1 << 63) - 1
 # Well below a millisecond for steps that find nothing to do, a few for those that do.
 STEPS_PER_TURN: Final = 50
@@ -36,7 +36,7 @@ class Background:
         self._is_stopped = False
 
     def every(self, interval_ms: int, job: Job, clock: Clock) -> None:
-        """Call ``job`` with the time, again and again; never if the interval says so."""
+        """Call ``job`` with the current time at every interval; not at all if it is never."""
         if 0 < interval_ms < NEVER_MS:
             self._schedule(job.__name__, interval_ms / 1000, job, clock)
 
@@ -71,18 +71,18 @@ class Background:
 
 
 def _steps(job: Job, now_ms: int) -> Iterator[object]:
-    """What ``job`` does, in steps; a short one does it all in the first."""
+    """The steps of ``job``; a short job has a single one."""
     found = job(now_ms)
     if isinstance(found, Iterator):
         yield from found
 
 
 async def in_turns(steps: Iterator[object]) -> None:
-    """Take all the steps, with turns of the event loop for everybody else in between."""
-    while not take_some(steps):  # noqa: ASYNC110  # nobody is waited for, but let by
+    """Take all steps, yielding to the event loop in between."""
+    while not take_some(steps):  # noqa: ASYNC110  # yields, and waits for nothing
         await asyncio.sleep(0)
 
 
 def take_some(steps: Iterator[object]) -> bool:
-    """Take the steps of one turn; whether they were the last ones."""
+    """Take the steps of one turn; returns whether all are done."""
     return sum(1 for _ in islice(steps, STEPS_PER_TURN)) < STEPS_PER_TURN

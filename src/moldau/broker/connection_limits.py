@@ -1,7 +1,7 @@
-"""What the socket server must keep to, from the settings and from the metadata.
+"""The limits of the socket server, from the settings and from the metadata.
 
-Most of it is the broker's settings, dynamic ones included. How fast an address may make
-connections is a client quota of the entity ``ip``, and so part of the metadata.
+Most are broker settings, including dynamic ones. The connection rate of an IP address is a client
+quota of the entity ``ip``, and so part of the metadata.
 """
 
 from typing import Final
@@ -16,7 +16,7 @@ CONNECTION_RATE: Final = "connection_creation_rate"
 
 
 def server_limits(config: BrokerConfig, image: MetadataImage) -> ServerLimits:
-    """The limits that hold now. Buffer sizes count only where a user chose them."""
+    """The current limits. Buffer sizes are included only if they are set."""
     given = config.originals
 
     def chosen(name: str, value: int) -> int:
@@ -45,7 +45,7 @@ def server_limits(config: BrokerConfig, image: MetadataImage) -> ServerLimits:
 
 
 def _ip_rates(image: MetadataImage) -> dict[str | None, float]:
-    """Connections per second by address; that of None holds for all others."""
+    """Connections per second by address; None is the default for all others."""
     rates: dict[str | None, float] = {}
     for entity, quotas in image.client_quotas.items():
         kind, name = entity[0]

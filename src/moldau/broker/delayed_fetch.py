@@ -1,7 +1,7 @@
-"""A fetch that found too little, waiting for more.
+"""A fetch that found less than ``min.bytes`` and waits for more.
 
-It does not read again on every append: each partition counts the bytes it has taken,
-and the fetch looks only whether enough have come since it read.
+It does not read again on every append: each partition counts the appended bytes, and the fetch
+checks only whether enough have arrived since it read.
 
 The counts are noted when it is made, which must be in the same turn of the event loop as
 the read, or brought along by a fetch that took several turns to read. ``wait`` runs in a later
@@ -22,7 +22,7 @@ def mark(partition: Partition) -> Mark:
 
 
 class DelayedFetch:
-    """Waits until ``needed_bytes`` arrived, a partition changed hands, or time is up."""
+    """Waits until ``needed_bytes`` have arrived, a leader has changed, or the time is up."""
 
     __slots__ = ("_done", "_marks", "_needed_bytes")
 
@@ -50,7 +50,7 @@ class DelayedFetch:
                 partition.remove_waiter(self)
 
     def check(self, partition: Partition) -> None:
-        """Look at the one partition that has news: a fetch may wait for thousands."""
+        """Check the one partition that changed: a fetch may wait for thousands."""
         mark, registration = self._marks[partition]
         if partition.registration is not registration or not partition.is_leader:
             self.finish()

@@ -1,9 +1,8 @@
-"""Telling the controller in which log directory each replica lies (KIP-858).
+"""Reports the log directory of each replica to the controller (KIP-858).
 
-A broker with several directories chooses one when it makes a log, and chooses anew when a
-replica moves. The metadata must say so, or the loss of a disk would not be known as the loss
-of its partitions. What is noted here is sent as AssignReplicasToDirs, everything that came
-up meanwhile in one request, one request at a time.
+A broker with several directories chooses one when it creates a log, and another when a replica
+moves. The metadata must have it, or the controller would not know which partitions a failed disk
+affects. Assignments are collected and sent as AssignReplicasToDirs, one request at a time.
 """
 
 import asyncio
@@ -22,7 +21,7 @@ from moldau.protocol.messages.assign_replicas_to_dirs import (
 if TYPE_CHECKING:
     from moldau.broker.broker import Broker
 
-# Kafka's limit of one request.
+# Kafka's limit for one request.
 _MAX_PER_REQUEST: Final = 2250
 
 logger = logging.getLogger(__name__)
@@ -31,7 +30,7 @@ Replica = tuple[bytes, int]
 
 
 class DirectoryAssignments:
-    """What the controller has to hear from this broker about its directories."""
+    """The directory assignments that this broker has to report."""
 
     def __init__(self, broker: "Broker") -> None:
         self._broker = broker
@@ -39,7 +38,7 @@ class DirectoryAssignments:
         self._sending: asyncio.Task[None] | None = None
 
     def note(self, topic_id: bytes, index: int, log_dir: str) -> None:
-        """The log of a partition lies in ``log_dir``: say so unless the metadata does."""
+        """The log of a partition is in ``log_dir``: report it unless the metadata has it."""
         directory_id = self._broker.logs.dirs.directory_ids.get(log_dir)
         if directory_id is None or not self._is_news(topic_id, index, directory_id):
             self._waiting.pop((topic_id, index), None)
@@ -55,12 +54,12 @@ class DirectoryAssignments:
             await self._send({(topic_id, index): directory_id})
 
     async def settled(self) -> None:
-        """Return when everything has been said."""
+        """Return when everything has been reported."""
         if self._sending is not None:
             await self._sending
 
     def _is_news(self, topic_id: bytes, index: int, directory_id: bytes) -> bool:
-        # What was decided, not what is published: an assignment may be on its way.
+        # The decided state, not the published one: an assignment may be in progress.
         image = self._broker.controller.image
         topic = image.topics_by_id.get(topic_id)
         registration = topic.partitions.get(index) if topic is not None else None
@@ -69,7 +68,7 @@ class DirectoryAssignments:
         return registration.directory_of(self._broker.node_id) != directory_id
 
     async def _send_all(self) -> None:
-        # Not now: the rest of a topic may be about to be noted.
+        # Not now: the other partitions of a topic may follow in this turn.
         await asyncio.sleep(0)
         while self._waiting:
             some = dict(list(self._waiting.items())[:_MAX_PER_REQUEST])
@@ -78,8 +77,8 @@ class DirectoryAssignments:
             try:
                 await self._send(some)
             except ApiError as error:
-                # A restart notes them again; until then a disk that fails is less well known.
-                logger.error("the directories of %d replicas are not known: %s", len(some), error)
+                # A restart reports them again; until then the failure of a disk goes unnoticed.
+                logger.error("directories of %d replicas not reported: %s", len(some), error)
         self._sending = None
 
     async def _send(self, assignments: dict[Replica, bytes]) -> None:

@@ -1,7 +1,7 @@
-"""The settings that hold now: what the broker was started with, and what was changed since.
+"""The current settings: those at the start, and dynamic changes.
 
-Changes live in the metadata image, so every broker of a cluster sees them and they
-survive a restart. Topic settings fall back to the broker's, dynamic ones included.
+Changes are stored in the metadata, so every broker of a cluster sees them and they survive a
+restart. Topic settings default to those of the broker, including dynamic ones.
 """
 
 from collections.abc import Mapping
@@ -21,17 +21,17 @@ NOTHING: Final[Mapping[str, str]] = {}
 
 
 class DynamicConfig:
-    """Answers with the settings of the newest image it was shown."""
+    """The settings as of the newest image."""
 
     def __init__(self, static: BrokerConfig) -> None:
         self.static = static
         self.broker = static
         self._image = EMPTY_IMAGE
-        # Most topics have no settings of their own and share one object.
+        # Most topics have no overrides and share one object.
         self._default_log_config = LogConfig.build(static, NOTHING)
 
     def follow(self, image: MetadataImage) -> None:
-        """See ``image`` from now on."""
+        """Use ``image`` from now on."""
         is_changed = self._image.configs is not image.configs
         self._image = image
         if is_changed:
@@ -39,7 +39,7 @@ class DynamicConfig:
             self._default_log_config = LogConfig.build(self.broker, NOTHING)
 
     def of(self, resource_type: int, name: str) -> Mapping[str, str]:
-        """What was set on a resource itself."""
+        """The dynamic settings of a resource itself."""
         return self._image.config(resource_type, name)
 
     def cluster_wide(self) -> Mapping[str, str]:

@@ -1,18 +1,18 @@
-"""Fetch sessions (KIP-227): a consumer names its partitions once, then only what changed.
+"""Fetch sessions (KIP-227): a consumer sends its partitions once, then only changes.
 
-A consumer of a thousand quiet partitions would send and receive a thousand entries
-per fetch. In a session both sides remember the list: the request carries the
-partitions whose position moved, the response those that have something to say.
+Without a session, a consumer of a thousand idle partitions would send and receive a thousand
+entries per fetch. In a session both sides keep the list: a request has the partitions whose
+position changed, a response those with records or changed state.
 
 Rules this module keeps:
 
-* A session's epoch moves by one with each request; a request that is out of step is
-  refused, and the client starts over with a full fetch.
+* The epoch of a session increases by one with each request; a request with another epoch is
+  refused, and the client starts again with a full fetch.
 * A partition that returned records moves to the end of the list, so that one busy
   partition cannot starve the others of ``fetch.max.bytes``.
-* At most ``max.incremental.fetch.session.cache.slots`` sessions live. A new one takes
-  the place of the one longest unused, if that has been idle for two minutes; else the
-  client gets no session, which costs bytes but never correctness.
+* There are at most ``max.incremental.fetch.session.cache.slots`` sessions. A new one replaces
+  the least recently used one, if that has been idle for two minutes; otherwise the client gets
+  no session, which costs bytes but not correctness.
 """
 
 import random
@@ -27,13 +27,13 @@ FINAL_EPOCH: Final = -1
 NO_SESSION: Final = 0
 EVICTION_MS: Final = 120_000
 
-# A topic is known by its id from version 13 on, and by its name before.
+# Topics have ids from version 13 on, and names before.
 TopicKey = bytes | str
 PartitionKey = tuple[TopicKey, int]
 
 
 class CachedPartition:
-    """What a session remembers of one partition: the question, and the last answer."""
+    """The state of one partition in a session: the request, and the last response."""
 
     __slots__ = ("fetch", "high_watermark", "is_in_error", "key", "log_start_offset")
 
@@ -46,7 +46,7 @@ class CachedPartition:
         self.is_in_error = False
 
     def knows(self, high_watermark: int, log_start_offset: int) -> bool:
-        """Whether the last answer said just this, so that saying it again is no news."""
+        """Whether the last response was the same, so that it need not be sent again."""
         return (
             high_watermark == self.high_watermark
             and log_start_offset == self.log_start_offset
@@ -54,7 +54,7 @@ class CachedPartition:
         )
 
     def take_answer(self, answer: PartitionData) -> bool:
-        """Whether ``answer`` tells the client something new; remembers it."""
+        """Store ``answer``; returns whether it is news to the client."""
         is_news = (
             bool(answer.records)
             or answer.error_code != 0
@@ -80,7 +80,7 @@ class FetchSession:
         self.epoch = INITIAL_EPOCH + 1
         self.uses_topic_ids = uses_topic_ids
         self.used_ms = now_ms
-        # A follower's session is worth more than a consumer's and never yields to it.
+        # A follower's session is never evicted for a consumer's.
         self.is_privileged = is_privileged
         self.partitions: dict[PartitionKey, CachedPartition] = {}
 
@@ -139,7 +139,7 @@ class FetchSessionCache:
         self._sessions.pop(session_id, None)
 
     def resume(self, request: FetchRequest, version: int, now_ms: int) -> FetchSession | ErrorCode:
-        """The session an incremental fetch goes on with, brought up to date; or why it cannot."""
+        """The updated session of an incremental fetch, or the error code."""
         session = self._sessions.get(request.session_id)
         if session is None:
             return ErrorCode.FETCH_SESSION_ID_NOT_FOUND

@@ -1,8 +1,8 @@
-"""The topics that coordinators keep their state in, as they must be created.
+"""The settings with which internal topics are created.
 
-A client may ask about ``__consumer_offsets`` before the first group exists, and a broker that
-creates what it is asked about must then create the real thing: with as many partitions as the
-hash of a group id counts on, and a policy that does not forget offsets after a week.
+A client may ask for ``__consumer_offsets`` before the first group exists. If the broker creates
+topics automatically, it must then create the real one: with the number of partitions that the
+hash of group ids relies on, and compacted, so that offsets are not deleted after a week.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ DEFAULT: Final = -1
 
 
 def creatable_topic(name: str, config: BrokerConfig) -> CreatableTopic:
-    """``name`` as a broker creates it by itself: by its purpose, or with the defaults."""
+    """``name`` as the broker creates it automatically: internal, or with the defaults."""
     describe = _INTERNAL.get(name)
     if describe is None:
         return CreatableTopic(name=name, num_partitions=DEFAULT, replication_factor=DEFAULT)

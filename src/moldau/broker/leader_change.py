@@ -1,8 +1,8 @@
-"""The batch with which a leader of the metadata quorum opens its epoch.
+"""The first batch of a leader of the metadata quorum in its epoch.
 
-It says who leads, and who voted for that (KIP-595). Where the voters are data of the log
-(KIP-853), it also writes them down if they are not there yet, or if this voter is to be found
-elsewhere than they say.
+It names the leader and the nodes that voted for it (KIP-595). If the voters are stored in the log
+(KIP-853), it also writes them if they are missing, or if the endpoints of this voter have
+changed.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from moldau.protocol.records.client_data import Voter as VoterId
 from moldau.raft.voters import Voter, VoterEndpoint, VoterSet
 from moldau.record.control import ControlType
 
-# Type and contents, as ``control_batch`` wants them.
+# Type and contents, as ``control_batch`` takes them.
 ControlRecord = tuple[int, bytes]
 
 
@@ -38,7 +38,7 @@ def voters_written_down(kraft_version: int, voters: VoterSet) -> list[ControlRec
 
 
 def with_endpoints(voters: VoterSet, node_id: int, listeners: Sequence[Listener]) -> VoterSet:
-    """The voters, of whom ``node_id`` is to be found at ``listeners``, if it has any."""
+    """The voters, with ``listeners`` as the endpoints of ``node_id``, if it has any."""
     endpoints = tuple(VoterEndpoint(each.name, each.host, each.port) for each in listeners)
     own = voters.voters[node_id]
     if not endpoints or endpoints == own.endpoints:

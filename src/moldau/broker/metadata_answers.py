@@ -1,8 +1,8 @@
-"""Large answers to Metadata, kept as bytes until the metadata changes.
+"""Caches large Metadata responses as bytes until the metadata changes.
 
-Every client asks for the same topics when it starts and every few minutes from then on, and
-after a broker's restart all of them ask at once. Ten thousand partitions take tens of
-milliseconds to describe, in which nobody else is served, and no time at all to send again.
+Every client asks for the same topics when it starts and every few minutes after that, and after a
+restart of the broker all of them ask at once. Describing ten thousand partitions takes tens of
+milliseconds, in which no other request is served; sending the cached bytes takes almost none.
 
 Rules this module keeps:
 
@@ -24,7 +24,7 @@ MAX_TOTAL_BYTES: Final = 8 << 20
 
 
 class EncodedAnswer:
-    """A response that was encoded before, in the version of the request."""
+    """A response that is already encoded, in the version of the request."""
 
     __slots__ = ("_body",)
 
@@ -36,7 +36,7 @@ class EncodedAnswer:
 
 
 class MetadataAnswers:
-    """The answers of one broker, by listener, version and question."""
+    """The responses of one broker, by listener, version and request."""
 
     __slots__ = ("_answers", "_image", "_making", "_max_total_bytes", "_total_bytes")
 
@@ -51,7 +51,7 @@ class MetadataAnswers:
         return len(self._answers)
 
     def find(self, image: MetadataImage, key: Hashable) -> EncodedAnswer | None:
-        """What was said to the same question about the same image."""
+        """The cached response to the same request for the same image."""
         if image is not self._image:
             self._image = image
             self._answers.clear()
@@ -86,9 +86,9 @@ class MetadataAnswers:
     def keep(
         self, key: Hashable, response: MetadataResponse, version: int
     ) -> MetadataResponse | EncodedAnswer:
-        """The response, for now and, if it is worth it, for the next time; after ``find``."""
+        """The response, cached if it is large enough. To be called after ``find``."""
         partitions = sum(len(topic.partitions) for topic in response.topics)
-        # A partition takes about 40 bytes: no need to encode small answers twice to know.
+        # A partition takes about 40 bytes, so small responses need not be encoded to know.
         if 40 * partitions < MIN_BYTES:
             return response
         body = response.encode(version)
@@ -103,7 +103,7 @@ class MetadataAnswers:
 
 
 def question_key(listener: str, version: int, request: MetadataRequest) -> Hashable:
-    """What an answer depends on besides the image."""
+    """Everything a response depends on besides the image."""
     topics = request.topics
     return (
         listener,

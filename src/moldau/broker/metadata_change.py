@@ -1,12 +1,11 @@
-"""A large change of the metadata, made ready to be written while others get their turns.
+"""Prepares a large metadata change in steps, so that other requests are served in between.
 
-What a change costs grows with its records, and a topic may have thousands of partitions:
-encoding them, packing them into a batch and taking them over into the image would hold up
-every client. None of it needs the log. So it is done step by step on the image as it is,
-which nobody else changes meanwhile (``MetadataLog.change``), and what is left at the end is
-one append and one exchange of images.
+The cost of a change grows with its records, and a topic may have thousands of partitions:
+encoding them, building a batch and applying them to the image would delay every client. None of
+this needs the log. So it is done in steps on the current image, which nothing else changes in
+the meantime (``MetadataLog.change``), and only one append and one replacement of the image remain.
 
-Given up half-way, because the client that asked for it went away, the change never was.
+If it is abandoned half-way, because the client disconnected, the change has no effect.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +18,7 @@ from moldau.record.records import BatchBuilder
 
 
 class PreparedChange:
-    """The batch that the records make, and what they change."""
+    """The batch of the records, and their changes."""
 
     def __init__(
         self,
@@ -39,7 +38,7 @@ class PreparedChange:
         self.timestamp_ms = timestamp_ms
 
     def steps(self) -> Iterator[None]:
-        """Take these all, in as many turns as you like; then the change is ready."""
+        """The steps of the preparation, to be taken in any number of turns."""
         for record in self._records:
             value = encode_record(record, self._metadata_version)
             self._builder.append(self.timestamp_ms, None, value)

@@ -1,23 +1,23 @@
-"""The metadata log of a node: what the controller decides, made durable and made known.
+"""The metadata log of a node: makes the decisions of the controller durable and publishes them.
 
 One partition, ``__cluster_metadata-0``, holds every change of the cluster's state, and
-``quorum-state`` next to it who leads the quorum that writes it. This module drives the two
-pure parts with the disk: the raft node says when to persist, append and commit; the
-controller says what.
+``quorum-state`` beside it the leader of the quorum. This module connects the two pure parts with
+the disk: the raft node determines when to persist, append and commit; the controller determines
+what.
 
-The way of a change: the controller decides; its records are written at the end of the log,
-and the controller sees them at once; a flush, shared by everybody who appended meanwhile, makes
-them durable; the raft node then declares them committed; the image that follows from them
-is published to the listeners; and only then does the caller hear that it is done.
+The path of a change: the controller decides; its records are appended to the log, and the
+controller sees them at once; a flush, shared by all concurrent changes, makes them durable; the
+raft node then declares them committed; the resulting image is published to the listeners; and
+only then is the change reported to the caller.
 
 Rules this module keeps:
 
-* Between a decision and its records nobody else decides: what the one saw, the other might
-  change.
+* No other decision is made between a decision and the write of its records: each must see the
+  effects of the previous one.
 * Nothing is published or acknowledged before it is on the device.
-* Images are published in the order of the log, each with the delta that leads to it.
+* Images are published in the order of the log, each with its delta.
 * Records that belong together but do not fit one batch go into a metadata transaction.
-* After a failed flush no change is taken until the node has been restarted.
+* After a failed flush no change is accepted until the node has been restarted.
 """
 
 import asyncio
@@ -69,15 +69,15 @@ from moldau.storage.late_writes import Executor
 
 logger = logging.getLogger(__name__)
 
-# Kafka's controller writes no larger batches; a request may not ask for more anyway.
+# Kafka's controller writes no larger batches, and a request may not need more.
 MAX_RECORDS_PER_BATCH: Final = 10_000
 _LARGE_BYTES: Final = 7 * 1024 * 1024
-# A longer tail of the log is worth a snapshot before the node stops: it starts faster.
+# If more of the log follows the last snapshot, one is written at a stop: the start is faster.
 _LONG_TAIL_BYTES: Final = 1024 * 1024
 
 
 class QuorumView(NamedTuple):
-    """The metadata quorum as its leader sees it at one moment."""
+    """The state of the metadata quorum, as the leader sees it."""
 
     kraft_version: int
     leader_id: int
@@ -92,7 +92,7 @@ R = TypeVar("R")
 
 
 class MetadataLog:
-    """The metadata of one node. Everything here belongs to one event loop."""
+    """The metadata of one node. To be used on one event loop."""
 
     def __init__(
         self,
@@ -103,9 +103,10 @@ class MetadataLog:
         executor: Executor | None = None,
         on_failure: Callable[[str], None] | None = None,
     ) -> None:
-        """Without an executor, flushes and snapshots run where they are asked for.
+        """Without an executor, flushes and snapshots run on the calling thread.
 
-        ``on_failure`` hears, from whichever thread, why the metadata cannot be changed any more.
+        ``on_failure`` is called, on any thread, with the reason if the metadata cannot be
+        changed any more.
         """
         self._config = config
         self._disk = disk
@@ -122,7 +123,7 @@ class MetadataLog:
     # Start and stop
 
     def load(self) -> None:
-        """Read the newest snapshot and the log after it; ``image`` is there afterwards.
+        """Load the newest snapshot and the log after it; sets ``image``.
 
         Raises:
             FormatError, CorruptSnapshot, MetadataError: with the reason and the remedy.
@@ -146,7 +147,7 @@ class MetadataLog:
         )
         state = self.controller.state
         self._bytes_since_snapshot = self._store.load(state)
-        # One voter needs nobody's consent: what its disk holds is committed.
+        # With a single voter, everything on its disk is committed.
         self.image, _ = state.take()
         self._raft = self._new_raft_node()
         self._flush = SharedFlush(self._store.log, self._on_flushed, self._on_failure)
@@ -179,9 +180,9 @@ class MetadataLog:
     ) -> None:
         """Become the active controller, and register this node with it.
 
-        ``advertised`` is where clients find the broker, ``controllers`` where other
-        controllers would find this one, ``log_dirs`` the ids of the broker's directories
-        (by default of all that are there), ``cordoned`` of those that take no new partitions.
+        ``advertised`` are the addresses for clients, ``controllers`` those for other controllers,
+        ``log_dirs`` the ids of the broker's directories (by default of all that exist),
+        ``cordoned`` of those that get no new partitions.
         """
         self._controllers = controllers
         self._lifecycle.cordoned = cordoned
@@ -205,23 +206,23 @@ class MetadataLog:
 
     @property
     def broker_epoch(self) -> int:
-        """That of this life of the node's broker; -1 before it is registered."""
+        """The epoch of this broker's registration; -1 before it is registered."""
         return self._lifecycle.broker_epoch
 
     async def report_offline(self, directory_ids: Sequence[bytes]) -> None:
-        """Tell the controller that log directories of this broker failed."""
+        """Report failed log directories of this broker to the controller."""
         request = self._lifecycle.heartbeat_request()
         request.offline_log_dirs = list(directory_ids)
         await self.change(lambda: self.controller.broker_heartbeat(request))
 
     async def report_cordoned(self, directory_ids: Sequence[bytes]) -> None:
-        """Tell the controller which directories of this broker take no new partitions."""
+        """Report the cordoned directories of this broker to the controller."""
         self._lifecycle.cordoned = directory_ids
         request = self._lifecycle.heartbeat_request()
         await self.change(lambda: self.controller.broker_heartbeat(request))
 
     async def stop(self) -> None:
-        """Give up all leaderships, so that the next start is known to be a clean one."""
+        """Give up all leaderships, so that the shutdown counts as clean."""
         if not self._flush.has_failed:
             async with self._deciding:
                 self._lifecycle.shut_down()
@@ -233,7 +234,7 @@ class MetadataLog:
 
     @property
     def quorum(self) -> QuorumView:
-        """Who votes, who leads, and how far the log is."""
+        """The voters, the leader, and the end of the log."""
         raft = self._raft
         return QuorumView(
             kraft_version=self._store.kraft_version,
@@ -254,8 +255,8 @@ class MetadataLog:
         """Let the controller decide, commit its records, return its response.
 
         Raises:
-            ApiError: what ``decide`` raises, or KAFKA_STORAGE_ERROR; nothing was changed if
-                the disk is full, and nothing will be until a restart if it failed.
+            ApiError: what ``decide`` raises, or KAFKA_STORAGE_ERROR. If the disk is full,
+                nothing was changed; if it failed, nothing can be changed until a restart.
         """
         async with self._deciding:
             outcome = decide()
@@ -274,12 +275,12 @@ class MetadataLog:
         return outcome.response
 
     async def append(self, records: Sequence[Message]) -> MetadataImage:
-        """Commit records that need no decision; gives the image that has them."""
+        """Commit records that need no decision; returns the image that includes them."""
         await self.change(lambda: Outcome(list(records), None))
         return self.image
 
     async def _write_in_turns(self, records: Sequence[Message]) -> None:
-        """Write the records; the work for a large number is spread over turns of the loop."""
+        """Write the records; a large number is processed in several turns of the loop."""
         in_transaction = self.controller.state.transaction_offset >= 0
         if not STEPS_PER_TURN < len(records) <= MAX_RECORDS_PER_BATCH or in_transaction:
             self._write(records)
@@ -303,13 +304,13 @@ class MetadataLog:
         self._unpublished.append(published)
 
     def _write(self, records: Sequence[Message]) -> None:
-        """Put records at the end of the log, and let the controller see them."""
+        """Append records to the log, and apply them to the controller."""
         self._flush.check()
         if not records:
             return
         is_abort = isinstance(records[0], AbortTransactionRecord)
         if self.controller.state.transaction_offset >= 0 and not is_abort:
-            # Left over from an append that failed half-way.
+            # Left from an append that failed half-way.
             records = [AbortTransactionRecord(reason="Append failed"), *records]
         records, values = self._encoded(records)
         now_ms = self._clock.now_ms()
@@ -329,7 +330,7 @@ class MetadataLog:
             first += count
 
     def _encoded(self, records: Sequence[Message]) -> tuple[Sequence[Message], list[bytes]]:
-        """The records as they are to be written: in a transaction if they do not fit a batch."""
+        """The encoded records: in a transaction if they do not fit into one batch."""
         version = self.controller.image.metadata_version
         values = [encode_record(record, version) for record in records]
         is_large = len(values) > MAX_RECORDS_PER_BATCH or sum(map(len, values)) > _LARGE_BYTES
@@ -360,7 +361,7 @@ class MetadataLog:
                 raise AssertionError(f"a quorum of one has nobody to send {effect} to")
 
     def _append_leader_change(self, effect: AppendLeaderChange) -> None:
-        """Open the epoch; a dynamic quorum's first leader writes the voters down, too."""
+        """Write the first batch of the epoch, with the voters of a dynamic quorum if needed."""
         store = self._store
         node_id = self._config.node_id
         records = [leader_change(node_id, self._raft.voters.ids, effect.granting_voters)]
@@ -381,7 +382,7 @@ class MetadataLog:
     # Committing
 
     async def _flushed(self) -> None:
-        """Wait until the log as it is now is committed and published."""
+        """Wait until the current end of the log is committed and published."""
         if self._store.log.log_end_offset > self._raft.high_watermark:
             await self._flush.wait()
 
@@ -389,7 +390,7 @@ class MetadataLog:
         self._perform(self._raft.step(LogFlushed(end_offset), self._clock.now_ms()))
         most_bytes = self._config.metadata_log_max_record_bytes_between_snapshots
         if self._bytes_since_snapshot >= most_bytes:
-            # Not now: a flush that others wait for goes first.
+            # Not now: a flush that others wait for has priority.
             asyncio.get_running_loop().call_soon(self.maybe_snapshot)
 
     def _on_failure(self, error: BaseException) -> None:
@@ -398,7 +399,7 @@ class MetadataLog:
             self._when_failed(str(error))
 
     def _directory_failed(self, log_dir: str, doing: str, error: OSError) -> None:
-        """The disk of the metadata failed; the caller may be a thread that flushes."""
+        """The disk of the metadata failed. May be called by a flushing thread."""
         if self._when_failed is not None:
             self._when_failed(f"{log_dir} failed while {doing}: {error}")
 
@@ -415,7 +416,7 @@ class MetadataLog:
     # Snapshots
 
     def maybe_snapshot(self) -> None:
-        """Write a snapshot if anything was committed since the last, and drop what it replaces."""
+        """Write a snapshot if there were changes since the last, and delete what it replaces."""
         image = self.image
         if self.controller.state.transaction_offset >= 0 or self._bytes_since_snapshot == 0:
             return

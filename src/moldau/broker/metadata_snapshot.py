@@ -1,9 +1,9 @@
 """Files of metadata records: snapshots of the metadata log, and ``bootstrap.checkpoint``.
 
-A snapshot is a file of batches like a segment, named after the end of the log it stands
-for: ``<end offset>-<epoch>.checkpoint``. It begins with a control batch (header, and the
-voters of a dynamic quorum) and ends with one (footer); without the footer it was not
-finished. Offsets inside count from zero and mean nothing.
+A snapshot is a file of batches like a segment, named after the log end that it represents:
+``<end offset>-<epoch>.checkpoint``. It begins with a control batch (header, and the voters of a
+dynamic quorum) and ends with one (footer); without the footer it is incomplete. The offsets
+inside start at zero and have no meaning.
 """
 
 import re
@@ -25,14 +25,14 @@ from moldau.record.header import CorruptBatch, crc_is_valid, iter_headers
 from moldau.record.records import BatchBuilder, Record, decode_records
 
 BOOTSTRAP_CHECKPOINT: Final = "bootstrap.checkpoint"
-# KRaft's own limit; a snapshot is read back batch by batch.
+# KRaft's limit; a snapshot is read batch by batch.
 MAX_BATCH_BYTES: Final = 8 * 1024 * 1024
 _RECORDS_PER_BATCH: Final = 1024
 _NAME: Final = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 
 
 class SnapshotId(NamedTuple):
-    """The end of the log that a snapshot stands for: next offset, and epoch of the last."""
+    """The log end that a snapshot represents: the next offset, and the last epoch."""
 
     end_offset: int
     epoch: int
@@ -43,13 +43,13 @@ class SnapshotId(NamedTuple):
 
 
 def parse_snapshot_name(name: str) -> SnapshotId | None:
-    """The id in a file's name; None if the file is no finished snapshot."""
+    """The id in the name of a file; None if it is not a complete snapshot."""
     match = _NAME.fullmatch(name)
     return None if match is None else SnapshotId(int(match[1]), int(match[2]))
 
 
 class SnapshotContents(NamedTuple):
-    """What a file says."""
+    """The contents of a snapshot file."""
 
     records: list[Message]
     last_log_timestamp_ms: int
@@ -58,7 +58,7 @@ class SnapshotContents(NamedTuple):
 
 
 class CorruptSnapshot(Exception):  # noqa: N818
-    """A snapshot that cannot be read: which, what is wrong, what to do."""
+    """A snapshot cannot be read; the message has the path, the problem and the remedy."""
 
 
 def encode_snapshot(
@@ -101,10 +101,10 @@ def encode_kraft_version(kraft_version: int) -> bytes:
 
 
 def decode_snapshot(data: bytes, path: str) -> SnapshotContents:
-    """What the snapshot in ``data`` says.
+    """The contents of the snapshot in ``data``.
 
     Raises:
-        CorruptSnapshot: naming ``path``, the position and the remedy.
+        CorruptSnapshot: with ``path``, the position and the remedy.
     """
     records: list[Message] = []
     control = ControlState()
@@ -146,7 +146,7 @@ def metadata_records(batch: Sequence[Record]) -> list[Message]:
 
 
 class ControlState:
-    """What control batches say, in a snapshot or in the log: the latest one counts."""
+    """The contents of control batches, in a snapshot or in the log: the latest is valid."""
 
     def __init__(self) -> None:
         self.kraft_version = 0
@@ -155,7 +155,7 @@ class ControlState:
         self.has_footer = False
 
     def add(self, batch: Sequence[Record]) -> bool:
-        """Take over a control batch; True if it named voters."""
+        """Apply a control batch; True if it has voters."""
         has_voters = False
         for record in batch:
             kind = decode_control_key(record.key)
@@ -176,7 +176,7 @@ class ControlState:
 def batches_of(
     values: Sequence[bytes], *, base_offset: int, epoch: int, timestamp_ms: int, max_records: int
 ) -> list[tuple[bytes, int]]:
-    """Encoded records as batches for the log, each with the number of records in it."""
+    """Batches of encoded records, each with its number of records."""
     batches: list[tuple[bytes, int]] = []
     builder = BatchBuilder(base_offset=base_offset, leader_epoch=epoch)
     for index, value in enumerate(values):

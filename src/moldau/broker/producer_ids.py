@@ -1,7 +1,7 @@
-"""Producer ids, handed out from blocks that the controller gives (KIP-730).
+"""Assigns producer ids from blocks that the controller allocates (KIP-730).
 
-A block is recorded in the metadata log before its first id is used, so no id is ever
-given twice, however often brokers die; at worst a block's rest is never used.
+A block is recorded in the metadata log before its first id is used, so no id is ever assigned
+twice, whatever fails; at worst the rest of a block is never used.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ProducerIds:
-    """The block this broker draws from."""
+    """The current block of this broker."""
 
     def __init__(self, broker: "Broker") -> None:
         self._broker = broker
@@ -25,7 +25,7 @@ class ProducerIds:
 
     async def next(self) -> int:
         while self._next == self._end:
-            # Whoever finds the block empty asks for one; the others wait for the same answer.
+            # The first request that finds the block empty asks for another; later ones wait for it.
             if self._allocation is None:
                 self._allocation = asyncio.ensure_future(self._allocate())
             await asyncio.shield(self._allocation)
@@ -39,7 +39,7 @@ class ProducerIds:
                 broker_id=broker.node_id,
                 broker_epoch=broker.image.brokers[broker.node_id].epoch,
             )
-            # Not ``broker.change``: no producer should wait until somebody's topic is there.
+            # Not ``broker.change``: no producer should wait for the creation of a topic.
             controller = broker.controller
             block = await broker.metadata.change(lambda: controller.allocate_producer_ids(request))
             if block.error_code:

@@ -52,7 +52,7 @@ _FOREVER: Final = -1
 
 
 class QuorumStore:
-    """What of the quorum lies on disk. ``log`` and ``voters`` are there after ``load``."""
+    """The files of the quorum. ``load`` sets ``log`` and ``voters``."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class QuorumStore:
     def load(self, state: ControllerState) -> int:
         """Replay the newest snapshot and the log after it into ``state``.
 
-        Returns the size of what had to be read from the log.
+        Returns the number of bytes read from the log.
         """
         make_durable_dirs(self._disk, self.directory)
         self._remove_unfinished()
@@ -117,7 +117,7 @@ class QuorumStore:
             segment_bytes=config.metadata_log_segment_bytes,
             segment_ms=config.metadata_log_segment_ms,
             max_message_bytes=_READ_BYTES * 2,
-            # Segments go when a snapshot has replaced them, not by age or size.
+            # Segments are deleted when a snapshot has replaced them, not by age or size.
             retention_ms=_FOREVER,
             retention_bytes=_FOREVER,
         )
@@ -128,7 +128,7 @@ class QuorumStore:
                 self._disk.remove(os.path.join(self.directory, name), missing_ok=True)
 
     def snapshots(self) -> list[SnapshotId]:
-        """The finished snapshots, oldest first."""
+        """The complete snapshots, oldest first."""
         ids = map(parse_snapshot_name, self._disk.list_dir(self.directory))
         return sorted(found for found in ids if found is not None)
 
@@ -141,7 +141,7 @@ class QuorumStore:
         contents = decode_snapshot(self._disk.read_bytes(path), path)
         control.kraft_version = contents.kraft_version
         control.voters = contents.voters
-        # The voters that a directory is formatted with are not yet agreed on by anybody.
+        # The voters that a directory is formatted with are not committed yet.
         self.has_voters_in_log = newest.end_offset > 0 and contents.voters is not None
         state.add_batch(
             newest.end_offset - len(contents.records),
@@ -195,7 +195,7 @@ class QuorumStore:
             state.add_batch(header.base_offset, epoch, timestamp, metadata_records(batch))
 
     def read_bootstrap(self) -> list[Message]:
-        """The records that the cluster begins with."""
+        """The bootstrap records of the cluster."""
         path = os.path.join(self._log_dir, BOOTSTRAP_CHECKPOINT)
         if not self._disk.exists(path):
             latest = LATEST_METADATA_VERSION
@@ -203,7 +203,7 @@ class QuorumStore:
         return decode_snapshot(self._disk.read_bytes(path), path).records
 
     def directory_ids(self) -> list[bytes]:
-        """The ids of the log directories that are there, sorted as Kafka sorts them."""
+        """The ids of the existing log directories, in Kafka's order."""
         found = read_directories(all_directories(self._config), self._disk)
         ids = [
             properties.directory_id
@@ -225,7 +225,7 @@ class QuorumStore:
             except ValueError as error:
                 raise MetadataError(f"{path}: {error}") from error
         if self.latest_epoch > state.leader_epoch:
-            # The file is older than the log: an epoch that was written to must not come again.
+            # The file is older than the log: an epoch with records must not be used again.
             return QuorumState(self.latest_epoch)
         return state
 
@@ -236,7 +236,7 @@ class QuorumStore:
     # Snapshots
 
     def write_snapshot(self, image: MetadataImage, *, in_background: bool = True) -> None:
-        """Write down ``image``, which is committed, and forget what is older than wanted."""
+        """Write a snapshot of ``image``, which is committed, and delete old ones."""
         if self._executor is None or not in_background:
             self._write_snapshot(image)
         else:
@@ -264,7 +264,7 @@ class QuorumStore:
         logger.info("wrote snapshot %s of %d bytes", snapshot.file_name, len(data))
 
     def _drop_old(self) -> None:
-        """Keep to metadata.max.retention.bytes and .ms; the newest snapshot always stays."""
+        """Apply metadata.max.retention.bytes and .ms; the newest snapshot is always kept."""
         config = self._config
         now_ms = self._clock.now_ms()
         found = self.snapshots()

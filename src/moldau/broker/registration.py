@@ -1,4 +1,4 @@
-"""How a node introduces itself to the controller."""
+"""The registration of a node with the controller."""
 
 from collections.abc import Sequence
 
@@ -13,11 +13,11 @@ from moldau.storage.disk import Disk
 
 
 def previous_broker_epoch(config: BrokerConfig, disk: Disk) -> int:
-    """The broker's epoch before a clean stop; -1 if the stop was not, in any directory."""
+    """The broker epoch before a clean shutdown; -1 if any directory was not closed cleanly."""
     try:
         epochs = {read_clean_shutdown(disk, path) for path in config.log_dirs}
     except OSError:
-        # A disk that cannot be read vouches for nothing.
+        # An unreadable disk does not prove a clean shutdown.
         return -1
     epoch = epochs.pop() if len(epochs) == 1 else None
     return -1 if epoch is None else epoch

@@ -1,8 +1,8 @@
-"""The partitions this broker hosts: found by name or id, kept in step with the metadata.
+"""The partitions on this broker: lookup by name or id, and synchronisation with the metadata.
 
-The image says which partitions should be here; the log manager holds their files.
-``apply`` makes the two agree: new partitions get a log, deleted topics lose theirs,
-changed settings reach the logs. Everything else is a look-up.
+The image determines which partitions this broker hosts; the log manager has their files.
+``apply`` makes the two agree: it creates logs for new partitions, deletes those of deleted
+topics, and applies changed settings. Everything else is a lookup.
 
 Making or deleting a log is a handful of system calls, and a topic may have thousands; new
 settings may be those of thousands of topics. This is done for a few at a time, with turns for
@@ -29,7 +29,7 @@ from moldau.storage.log_manager import LogManager
 
 logger = logging.getLogger(__name__)
 
-# Some milliseconds of work: what a client may have to wait behind a large topic.
+# A few milliseconds of work: how long a large topic may delay a client.
 HOSTED_PER_TURN: Final = 4
 # Handing a topic's logs other settings is much less.
 RECONFIGURED_PER_TURN: Final = 20
@@ -45,7 +45,7 @@ class ReplicaManager:
         configs: DynamicConfig,
         note_directory: Callable[[bytes, int, str], None],
     ) -> None:
-        """``note_directory`` hears, of each partition hosted, in which log directory it lies."""
+        """``note_directory`` is called with the log directory of each hosted partition."""
         self._node_id = node_id
         self._note_directory = note_directory
         self._logs = logs
@@ -53,7 +53,7 @@ class ReplicaManager:
         self._image: MetadataImage | None = None
         self._topics: dict[str, dict[int, Partition]] = {}
         self._to_host: deque[tuple[bytes, int]] = deque()
-        # Deleted, but their logs still have their names.
+        # Deleted, but their logs are not renamed yet.
         self._to_delete: deque[TopicPartition] = deque()
         # Those for which no log could be made.
         self._unhosted: dict[tuple[bytes, int], None] = {}
@@ -69,7 +69,7 @@ class ReplicaManager:
         return self._names.get(topic_id)
 
     def partition(self, topic: str, index: int) -> Partition:
-        """Raises ApiError(UNKNOWN_TOPIC_OR_PARTITION), or why a known one is not served here."""
+        """Raises ApiError: UNKNOWN_TOPIC_OR_PARTITION, or why it is not available here."""
         partitions = self._topics.get(topic)
         if partitions is not None:
             partition = partitions.get(index)
@@ -85,13 +85,13 @@ class ReplicaManager:
         return self._topics.get(topic, {}).get(index)
 
     def is_offline(self, topic_partition: TopicPartition) -> bool:
-        """Whether it should be here, but lies on a disk that failed."""
+        """Whether it is on a failed disk of this broker."""
         return self._absent(topic_partition).code == ErrorCode.KAFKA_STORAGE_ERROR
 
     def assigned_dir(
         self, image: MetadataImage, topic_partition: TopicPartition, topic_id: bytes
     ) -> str | None:
-        """The live log directory that the metadata names for a log found on disk."""
+        """The online log directory that the metadata names for a log found on disk."""
         topic = image.topics_by_name.get(topic_partition.topic)
         if topic is None or topic_id not in (NO_UUID, topic.id):
             return None
@@ -101,7 +101,7 @@ class ReplicaManager:
         return self._logs.dirs.path_of(registration.directory_of(self._node_id))
 
     def hosted(self) -> list[Partition]:
-        """Every partition here, by topic and index."""
+        """Every partition of this broker, by topic and index."""
         return [
             self._topics[topic][index]
             for topic in sorted(self._topics)
@@ -109,14 +109,14 @@ class ReplicaManager:
         ]
 
     def partitions_of(self, topic: str) -> list[Partition]:
-        """The partitions of one topic that are here and can be read, by index."""
+        """The online partitions of one topic on this broker, by index."""
         partitions = self._topics.get(topic, {})
         return [
             partitions[index] for index in sorted(partitions) if not partitions[index].log.is_closed
         ]
 
     def release_waiters(self) -> None:
-        """Let every fetch that waits answer now: the broker is about to stop."""
+        """Complete every waiting fetch: the broker is stopping."""
         for partitions in self._topics.values():
             for partition in partitions.values():
                 partition.release_waiters()
@@ -126,7 +126,7 @@ class ReplicaManager:
     def is_stray(
         self, image: MetadataImage, topic_partition: TopicPartition, topic_id: bytes
     ) -> bool:
-        """Whether a log found on disk belongs to no replica that the cluster has here."""
+        """Whether a log found on disk belongs to no replica of this broker."""
         topic = image.topics_by_name.get(topic_partition.topic)
         if topic is None or topic_id not in (NO_UUID, topic.id):
             return True
@@ -134,7 +134,7 @@ class ReplicaManager:
         return registration is None or self._node_id not in registration.replicas
 
     def start(self, image: MetadataImage) -> None:
-        """Bring everything the image wants into being."""
+        """Host every partition that the image assigns to this broker."""
         self._image = image
         for topic in image.topics_by_name.values():
             self._host_topic(topic)
@@ -154,14 +154,14 @@ class ReplicaManager:
             self._host_some()
 
     async def settled(self) -> None:
-        """Return when everything the image wants is there."""
+        """Return when every partition of the image is hosted."""
         while self._is_hosting:
             turn = asyncio.get_running_loop().create_future()
             self._settling.append(turn)
             await turn
 
     def _reconfigure(self, delta: MetadataDelta) -> None:
-        """Hand the logs the settings that hold for them now."""
+        """Apply the current settings to the logs."""
         changed = delta.changed_configs
         is_everybodys = any(resource.type == BROKER_RESOURCE for resource in changed)
         self._to_reconfigure.extend(
@@ -228,7 +228,7 @@ class ReplicaManager:
         topic_id: bytes,
         registration: PartitionRegistration,
     ) -> None:
-        # Epoch 0 is the leader's first: before that there was nothing to lose.
+        # In leader epoch 0 the log is new: there is nothing to lose.
         is_new = registration.leader_epoch == 0
         partitions = self._topics.setdefault(topic_partition.topic, {})
         partition = partitions.get(topic_partition.partition)
@@ -277,7 +277,7 @@ class ReplicaManager:
     # --- errors
 
     def _absent(self, topic_partition: TopicPartition) -> ApiError:
-        """The cluster may know a partition that is not here: led elsewhere, or on a sick disk."""
+        """The error for a partition that is not available: on another broker, or a failed disk."""
         image = self._image
         topic = image.topics_by_name.get(topic_partition.topic) if image is not None else None
         registration = topic.partitions.get(topic_partition.partition) if topic else None

@@ -1,22 +1,19 @@
-"""Moving replicas between the log directories of this broker (KIP-113).
+"""Moves replicas between the log directories of this broker (KIP-113).
 
-A move has three parts. The log is copied, slice by slice, by a thread of the disk pool, while
-clients go on with it. When little is missing, the copy is made durable and the metadata is
-told where the replica will be (KIP-858). Then, in one turn of the event loop, the rest is
-copied and the copy takes the log's place: whoever looks before finds the one, whoever looks
-after finds the other, with the same records.
+A move has three parts. A thread of the disk pool copies the log in slices, while clients continue
+to use it. When little remains, the copy is flushed and the new directory is recorded in the
+metadata (KIP-858). Then, in one turn of the event loop, the rest is copied and the copy replaces
+the log, so that requests before and after see the same records.
 
-Replicas move in the order in which they were asked for, as many at a time as
-``num.replica.alter.log.dirs.threads`` says. A move survives a restart: the ``-future``
-directory is the order.
+Replicas move in the order of the requests, at most ``num.replica.alter.log.dirs.threads`` at a
+time. A move survives a restart: the ``-future`` directory represents it.
 
 Rules this module keeps:
 
-* The copy is touched by one thread at a time. Whoever wants it gone waits for the slice
-  under way (``cancel``).
-* Nothing is exchanged before the metadata is durable, and what was flushed in the log is
+* Only one thread at a time uses the copy. ``cancel`` waits for the current slice.
+* The swap happens only after the metadata is durable, and what was flushed in the log is
   flushed in the copy.
-* A move that fails for good leaves the log as it was, and the copy where it is.
+* A move that fails permanently leaves the log unchanged, and the copy where it is.
 """
 
 import asyncio
@@ -42,7 +39,7 @@ _UNLIMITED: Final = (1 << 63) - 1
 
 
 class Throttle:
-    """Bytes that were copied are a debt, which time pays at the rate that holds now."""
+    """Limits the copy rate: copied bytes are a debt that decreases at the current rate."""
 
     def __init__(self) -> None:
         self._debt_bytes = 0.0
@@ -52,18 +49,18 @@ class Throttle:
         self._debt_bytes += size_bytes
 
     def delay_ms(self, rate: int, now_ms: int) -> float:
-        """How long to wait before asking again; 0 if more may be copied."""
+        """How long to wait before the next slice; 0 if it may be copied now."""
         paid = (now_ms - self._paid_at_ms) * rate / 1000
         self._paid_at_ms = now_ms
         self._debt_bytes = max(self._debt_bytes - paid, 0.0)
         if self._debt_bytes == 0.0:
             return 0.0
-        # Not longer than a second: the rate may be raised meanwhile.
+        # At most a second: the rate may be raised in the meantime.
         return min(self._debt_bytes * 1000 / max(rate, 1), 1000.0)
 
 
 class _Move:
-    """One replica on its way."""
+    """One replica that is being moved."""
 
     def __init__(self, partition: Partition, copy: LogCopy) -> None:
         self.partition = partition
@@ -71,13 +68,13 @@ class _Move:
         self.is_begun = False
         self.is_cancelled = asyncio.Event()
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        # The metadata names the new directory, though the log is still in the old one.
+        # The metadata names the new directory, but the log is still in the old one.
         self.is_announced = False
         self.unflushed_bytes = 0
 
 
 class ReplicaMover:
-    """The moves of one broker. Everything here belongs to its event loop, but the copying."""
+    """The moves of one broker. Except for copying, everything runs on its event loop."""
 
     def __init__(self, broker: "Broker") -> None:
         self._broker = broker
@@ -86,17 +83,17 @@ class ReplicaMover:
         self._workers: set[asyncio.Task[None]] = set()
         self._is_stopping = False
 
-    # -- what is asked of it --
+    # -- requests --
 
     def resume(self) -> None:
-        """Go on with the moves that the last stop interrupted."""
+        """Continue the moves that the last stop interrupted."""
         for topic_partition in list(self._broker.logs.future_logs):
             partition = self._broker.replicas.find(topic_partition)
             if partition is not None and not partition.log.is_closed:
                 self.add(partition)
 
     def add(self, partition: Partition) -> None:
-        """Move a replica whose future log is there."""
+        """Start the move of a replica whose future log exists."""
         topic_partition = partition.topic_partition
         if self._is_stopping or topic_partition in self._moves:
             return
@@ -107,32 +104,32 @@ class ReplicaMover:
             self._workers.add(asyncio.get_running_loop().create_task(self._work()))
 
     async def cancel(self, topic_partition: TopicPartition) -> None:
-        """Return when the replica does not move any more and its copy is gone."""
+        """Return when the move has stopped and its copy is deleted."""
         logs = self._broker.logs
         future = logs.future_logs.get(topic_partition)
         move = self._moves.get(topic_partition)
         if move is not None:
             move.is_cancelled.set()
             await move.done
-        # Meanwhile somebody else may have begun another move.
+        # Another move may have been started in the meantime.
         if future is not None and logs.future_logs.get(topic_partition) is future:
             logs.delete_future(topic_partition)
 
     def review(self) -> None:
-        """Partitions went, or their disks did: forget their moves."""
+        """Drop the moves of partitions that were deleted or whose disks failed."""
         for move in self._moves.values():
             if not self._is_possible(move):
                 move.is_cancelled.set()
 
     async def stop(self) -> None:
-        """Return when nobody copies any more; the next start goes on with it."""
+        """Return when copying has stopped; the next start continues the moves."""
         self._is_stopping = True
         for move in self._moves.values():
             move.is_cancelled.set()
         await self.idle()
 
     async def idle(self) -> None:
-        """Return when no replica is on its way."""
+        """Return when there are no moves."""
         while self._workers:
             await asyncio.gather(*self._workers)
 
@@ -144,7 +141,7 @@ class ReplicaMover:
             while (move := self._next()) is not None:
                 await self._finish(move)
         finally:
-            # In the turn in which nothing was left: whoever adds a move now starts a worker.
+            # In the same turn in which nothing was left: the next ``add`` starts a worker.
             worker = asyncio.current_task()
             assert worker is not None
             self._workers.discard(worker)
@@ -153,7 +150,7 @@ class ReplicaMover:
         return next((move for move in self._moves.values() if not move.is_begun), None)
 
     async def _finish(self, move: _Move) -> None:
-        """Take a replica to its new place, or give it up."""
+        """Complete the move of a replica, or give it up."""
         move.is_begun = True
         topic_partition = move.partition.topic_partition
         try:
@@ -184,13 +181,13 @@ class ReplicaMover:
         )
 
     async def _give_up(self, move: _Move) -> None:
-        """The log stays; if the metadata was told otherwise, take that back."""
+        """Keep the log where it is; revert the metadata if it names the new directory."""
         logs = self._broker.logs
         topic_partition = move.partition.topic_partition
         is_hosted = self._broker.replicas.find(topic_partition) is move.partition
         try:
             if not is_hosted and logs.future_logs.get(topic_partition) is move.copy.future:
-                # The topic is gone, and its copy goes too.
+                # The topic is deleted: delete the copy too.
                 logs.delete_future(topic_partition)
             elif is_hosted and move.is_announced:
                 old = logs.dirs.directory_id(move.copy.source.log_dir)
@@ -203,7 +200,7 @@ class ReplicaMover:
     # -- a move --
 
     async def _advance(self, move: _Move) -> bool:
-        """Take the next step; True when the replica has arrived."""
+        """Take the next step; True when the move is complete."""
         try:
             piece = move.copy.plan()
             if piece is not None and not piece.is_tail:
@@ -214,12 +211,12 @@ class ReplicaMover:
                 self._exchange(move)
                 return True
             else:
-                # Little enough for one turn of the loop: nobody can append in between.
+                # Little enough for one turn of the loop: nothing is appended in between.
                 move.copy.copy(piece)
         except ApiError as error:
             if error.code != ErrorCode.KAFKA_STORAGE_ERROR or not self._is_possible(move):
                 raise
-            # A full disk, mostly, and it may have room again.
+            # Usually a full disk, which may have space again later.
             logger.warning("moving %s: %s", move.partition.topic_partition, error)
             await self._pause(move, self._broker.config.replica_fetch_backoff_ms)
         return False
@@ -238,7 +235,7 @@ class ReplicaMover:
             await self._pause(move, delay_ms)
 
     async def _prepare(self, move: _Move) -> None:
-        """Make the copy durable, and let the metadata say where the replica will be."""
+        """Flush the copy, and record the new directory in the metadata."""
         logs = self._broker.logs
         topic_partition = move.partition.topic_partition
         await self._in_thread(logs.durable_future(topic_partition))
@@ -253,7 +250,7 @@ class ReplicaMover:
         source, future = move.copy.source, move.copy.future
         logs = self._broker.logs
         if future.recovery_point < source.recovery_point:
-            # Someone flushes after every record: so little came since that this is quick.
+            # Few records were flushed since the copy was prepared, so this is quick.
             future.flush()
         future.cleaner_checkpoint = move.copy.cleaner_checkpoint
         old_dir, new_dir = source.log_dir, future.log_dir
@@ -270,7 +267,7 @@ class ReplicaMover:
         return _UNLIMITED if value is None else int(value)
 
     async def _pause(self, move: _Move, delay_ms: float) -> None:
-        """Wait, or hear earlier that the move is over."""
+        """Wait, but not after the move has ended."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(move.is_cancelled.wait(), delay_ms / 1000)
 

@@ -1,16 +1,15 @@
-"""One flush for everybody who waits.
+"""One flush for all concurrent writers.
 
-An fsync costs as much for one change as for a hundred. So whoever has written waits for the log
-as it is by then, and a flush serves all who had written when it began; those who came while it
-ran share the next.
+An fsync costs as much for one change as for a hundred. So a flush covers everything that was
+written before it began; writers that arrive while it runs share the next one.
 
 Rules this module keeps:
 
-* There is one flush at a time, and the first waits for the turn of the loop to end: other
-  handlers of that turn may have something to add.
-* The log hears of a flush (``on_flushed``) before anybody who waits does.
-* After a failed flush nobody knows what the device holds: those who wait, and those who come
-  later, get the failure. Nobody waits for ever, whatever it was that went wrong.
+* There is one flush at a time, and the first starts at the end of the turn of the loop: other
+  handlers of that turn may append more.
+* ``on_flushed`` is called before the waiting writers continue.
+* After a failed flush the state of the device is unknown: current and later writers get the
+  error. No writer waits for ever, whatever failed.
 """
 
 import asyncio
@@ -22,7 +21,7 @@ from moldau.storage.partition_log import PartitionLog
 
 
 class SharedFlush:
-    """The flushes of one log. Everything here belongs to one event loop."""
+    """The flushes of one log. To be used on one event loop."""
 
     def __init__(
         self,
@@ -30,7 +29,7 @@ class SharedFlush:
         on_flushed: Callable[[int], None],
         on_failure: Callable[[BaseException], None],
     ) -> None:
-        """``on_flushed`` hears the offset up to which the log is durable."""
+        """``on_flushed`` is called with the offset up to which the log is durable."""
         self._log = log
         self._when_flushed = on_flushed
         self._when_failed = on_failure
@@ -43,15 +42,15 @@ class SharedFlush:
         return self._failure is not None
 
     def check(self) -> None:
-        """Raises the failure, if there was one."""
+        """Raises the error of a failed flush, if there was one."""
         if self._failure is not None:
             raise self._failure
 
     async def wait(self) -> None:
-        """Return when the log as it is now is durable.
+        """Return when the log up to its current end is durable.
 
         Raises:
-            ApiError: KAFKA_STORAGE_ERROR, or whatever else the flush failed with.
+            ApiError: KAFKA_STORAGE_ERROR, or another error of the flush.
         """
         self.check()
         await self.begin()
