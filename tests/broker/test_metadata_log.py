@@ -182,7 +182,7 @@ def test_what_was_created_is_there_after_a_restart() -> None:
     assert log.image.epoch == 2
 
 
-def test_the_dice_may_begin_anew_with_every_start() -> None:
+def test_random_numbers_may_repeat_after_a_restart() -> None:
     disk = SimulatedDisk()
     run(disk, lambda log: create(log, "river"), stop=False)
     log = run(disk, lambda log: create(log, "lake"), stop=False)

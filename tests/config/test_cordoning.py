@@ -1,4 +1,4 @@
-"""Which log directories ``cordoned.log.dirs`` names."""
+"""The log directories in ``cordoned.log.dirs``."""
 
 import pytest
 

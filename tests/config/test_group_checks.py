@@ -1,4 +1,4 @@
-"""Group settings that must go together."""
+"""Combinations of group settings."""
 
 import pytest
 

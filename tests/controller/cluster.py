@@ -1,4 +1,4 @@
-"""A controller with registered brokers, and short ways to ask it things."""
+"""A controller with registered brokers, and shortcuts for requests."""
 
 import random
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ CLUSTER = "Q8iz1nzKR4Wq8YoVMRjTrw"
 
 
 class Cluster:
-    """A controller whose records are committed as soon as they are made."""
+    """A controller whose records are committed at once."""
 
     def __init__(
         self, brokers: int = 1, level: int = 30, settings: dict[str, str] | None = None
@@ -75,7 +75,7 @@ class Cluster:
         return self.commit(self.controller.broker_heartbeat(request).records)
 
     def create(self, *topics: CreatableTopic, validate_only: bool = False) -> list[tuple[int, str]]:
-        """Error code and message of every topic, in the order of the answer."""
+        """The error code and message of every topic, in the order of the response."""
         request = CreateTopicsRequest(topics=list(topics), validate_only=validate_only)
         outcome = self.controller.create_topics(request)
         self.commit(outcome.records)

@@ -1,4 +1,4 @@
-"""Brokers coming and going, as transcripts of the records that Apache Kafka writes, too."""
+"""The life cycle of brokers, with the same records as Apache Kafka."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which disk holds a replica, and what the loss of one means (KIP-858)."""
+"""Directories of replicas, and failures of disks (KIP-858)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""ElectLeaders, and moving replicas."""
+"""ElectLeaders, and reassignments."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Where replicas go."""
+"""Placement of replicas."""
 
 import random
 from collections import Counter

@@ -1,4 +1,4 @@
-"""SCRAM credentials: what is kept, what is refused, what can be read back."""
+"""SCRAM credentials: what is stored, what is refused, what can be described."""
 
 import base64
 

@@ -15,7 +15,7 @@ CLEANERS = "log.cleaner.threads"
 
 
 def set_to(cluster: Cluster, value: int | None, broker: str = "", name: str = CLEANERS) -> int:
-    """Gives the error code."""
+    """The error code of the change."""
     change = (name, DELETE, None) if value is None else (name, SET, str(value))
     [(code, _)] = alter(cluster, resource(BROKER_RESOURCE, broker, change))
     return code
@@ -50,6 +50,6 @@ def test_taking_a_setting_back_is_a_change_like_any_other() -> None:
 def test_a_brokers_own_setting_comes_before_that_of_the_cluster() -> None:
     cluster = Cluster(settings={CLEANERS: "1"})
     assert set_to(cluster, 2, broker="1") == 0
-    # It does not change what holds for broker 1, who is asked here.
+    # It does not change the effective value of broker 1, which handles the request.
     assert set_to(cluster, 100) == 0
     assert set_to(cluster, None, broker="1") == REFUSED

@@ -1,4 +1,4 @@
-"""CreateTopics and DeleteTopics: what is refused, in which words, and what is written."""
+"""CreateTopics and DeleteTopics: errors, messages and records."""
 
 import pytest
 

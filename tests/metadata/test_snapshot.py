@@ -1,4 +1,4 @@
-"""An image survives being written down: any history, any record."""
+"""A snapshot recreates the image, for any history and any record."""
 
 from collections.abc import Sequence
 

@@ -361,7 +361,7 @@ def test_after_a_reload_members_have_a_whole_session_and_then_go() -> None:
     cluster.reload()
     cluster.pass_time(29_000)
     assert list(cluster.group.members) == ["a", "b"]
-    # a was asked to give partitions up, and has its rebalance time-out for it.
+    # a has to revoke partitions within its rebalance timeout.
     cluster.pass_time(2_000)
     assert list(cluster.group.members) == ["b"]
     cluster.pass_time(15_000)

@@ -157,7 +157,7 @@ share.fetch.purgatory.purge.interval.requests INT 1000 any MEDIUM read-only acce
   Requests after which finished share fetches are dropped from the waiting list.
 """  # noqa: E501
 
-# Kafka keeps these to itself: they count, but are shown only where somebody has set them.
+# Internal settings of Kafka: they have an effect, but are shown only if they are set.
 INTERNAL_GROUPS: Final = """
 group.consumer.regex.refresh.interval.ms INT 600000 10000.. MEDIUM read-only honoured
   How often subscription patterns are resolved again even if no topic was created.

@@ -38,7 +38,7 @@ log.cleaner.io.buffer.size INT 524288 0.. MEDIUM cluster-wide honoured
 log.cleaner.io.max.bytes.per.second DOUBLE 1.7976931348623157E308 any MEDIUM cluster-wide honoured
   Maximum bytes per second that all cleaner threads read and write.
 log.cleaner.max.compaction.lag.ms LONG 9223372036854775807 1.. MEDIUM cluster-wide honoured
-  Longest time before a record is compacted.
+  Longest time before a record becomes eligible for compaction.
 log.cleaner.min.cleanable.ratio DOUBLE 0.5 0..1 MEDIUM cluster-wide honoured
   Fraction of uncleaned bytes from which a log is cleaned.
 log.cleaner.min.compaction.lag.ms LONG 0 0.. MEDIUM cluster-wide honoured

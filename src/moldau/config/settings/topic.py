@@ -32,7 +32,7 @@ local.retention.bytes LONG -2 -2.. MEDIUM cluster-wide accepted
 local.retention.ms LONG -2 -2.. MEDIUM cluster-wide accepted
   Time a tiered partition's segments stay on the broker; -2 means as retention.ms.
 max.compaction.lag.ms LONG 9223372036854775807 1.. MEDIUM cluster-wide honoured
-  Longest time before a record is compacted.
+  Longest time before a record becomes eligible for compaction.
 max.message.bytes INT 1048588 0.. MEDIUM cluster-wide honoured
   Largest batch that a producer may send, after compression.
 message.timestamp.after.max.ms LONG 3600000 0.. MEDIUM cluster-wide honoured
