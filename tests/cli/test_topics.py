@@ -66,7 +66,7 @@ def test_security_settings_come_from_kafkas_file(moldau: Moldau, tmp_path: Path)
     assert listing("security.protocol=PLAINTEXT\nclient.id=me\n").code == 0
     assert "security.protocol=TLS: must be one of PLAINTEXT" in listing("security.protocol=TLS").err
     # The broker that is asked speaks plainly, and the client no longer does.
-    assert "if its listener is not one for TLS" in listing("security.protocol=SSL").err
+    assert "if its listener does not use TLS" in listing("security.protocol=SSL").err
 
 
 def test_a_config_that_is_not_there_is_named(moldau: Moldau) -> None:

@@ -175,7 +175,7 @@ def test_a_broker_that_no_longer_lets_us_in_fails_records_at_once(
         refused = producer.send(topic, b"after")
         producer.flush()
         assert isinstance(refused.error, SecurityError)
-        assert "takes no logins" in str(refused.error)
+        assert "does not accept logins" in str(refused.error)
         # Nor is it lost for ever.
         producer.cluster.security = PLAINTEXT
         assert producer.send(topic, b"again").error is None

@@ -77,7 +77,7 @@ def test_a_wrong_password_is_refused_once_and_not_shown(
     security = secured_kafka.security("SASL_SSL", mechanism, sasl__jaas__config=wrong)
     with pytest.raises(SecurityError) as raised:
         visit(secured_kafka.bootstrap("SASL_SSL"), security)
-    assert f"does not let {USER} in by {mechanism}" in str(raised.value)
+    assert f"refused the login of {USER} with {mechanism}" in str(raised.value)
     assert "wrong-secret" not in str(raised.value)
 
 
@@ -95,18 +95,18 @@ def test_protocols_that_do_not_match_are_told_with_the_remedy(
     tls = secured_kafka.security("SSL")
     login = secured_kafka.security("SASL_PLAINTEXT", "PLAIN")
     cases = [
-        ("SSL", PLAINTEXT, "speaks TLS: set security.protocol=SSL"),
-        ("SASL_SSL", login, "speaks TLS: set security.protocol=SASL_SSL"),
-        ("SASL_PLAINTEXT", PLAINTEXT, "wants a login, set security.protocol=SASL_PLAINTEXT"),
-        ("SASL_SSL", tls, "wants a login, set security.protocol=SASL_SSL"),
+        ("SSL", PLAINTEXT, "uses TLS: set security.protocol=SSL"),
+        ("SASL_SSL", login, "uses TLS: set security.protocol=SASL_SSL"),
+        ("SASL_PLAINTEXT", PLAINTEXT, "requires a login, set security.protocol=SASL_PLAINTEXT"),
+        ("SASL_SSL", tls, "requires a login, set security.protocol=SASL_SSL"),
         ("SASL_PLAINTEXT", tls, "set security.protocol to PLAINTEXT or SASL_PLAINTEXT"),
-        ("MUTUAL", tls, "certificate of this client"),
+        ("MUTUAL", tls, "requires a client certificate"),
     ]
     for listener, security, said in cases:
         with pytest.raises((SecurityError, ConnectionFailed)) as raised:
             visit(secured_kafka.bootstrap(listener), security)
         assert said in str(raised.value), listener
-    with pytest.raises(SecurityError, match="takes no logins"):
+    with pytest.raises(SecurityError, match="does not accept logins"):
         visit(secured_kafka.broker.bootstrap, login)
 
 

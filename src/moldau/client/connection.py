@@ -121,10 +121,10 @@ class Connection:
         lowest, highest = self._versions.get(api_key, (0, -1))
         version = min(ours, highest)
         if version < max(lowest, api.min_version):
-            theirs = f"{lowest} to {highest}" if highest >= 0 else "none"
+            theirs = f"versions {lowest} to {highest}" if highest >= 0 else "no version"
             message = (
-                f"{self} offers {theirs} of {api.name}'s versions; "
-                f"this client speaks {api.min_version} to {ours}"
+                f"{api.name}: {self} supports {theirs}, "
+                f"this client versions {api.min_version} to {ours}"
             )
             raise ApiError(ErrorCode.UNSUPPORTED_VERSION, message)
         return version
@@ -271,7 +271,7 @@ class Connection:
         if len(prefix) == 4 and not 4 <= size <= MAX_RESPONSE_BYTES:
             seen = f"its answer begins with {prefix!r}"
             remedy = "" if self._versions else "; is this the port of a Kafka listener?"
-            raise ConnectionFailed(f"{self} does not answer as a Kafka broker does: {seen}{remedy}")
+            raise ConnectionFailed(f"{self} does not answer like a Kafka broker: {seen}{remedy}")
         raise ConnectionFailed(f"{self} closed the connection{self._hint()}")
 
     def _lost(self, error: Exception) -> ConnectionFailed | SecurityError:
@@ -296,22 +296,21 @@ class Connection:
     def _speaks_tls(self) -> SecurityError:
         self.close()
         protocol = "SSL" if self._security.login is None else "SASL_SSL"
-        message = f"{self} speaks TLS: set security.protocol={protocol}"
+        message = f"{self} uses TLS: set security.protocol={protocol}"
         return SecurityError(ErrorCode.UNKNOWN_SERVER_ERROR, message)
 
     def _hint(self) -> str:
         """A likely reason why the broker closed the connection before it answered anything."""
         if not self._versions:
             if self._security.tls is None:
-                return "; if its listener is one for TLS, set security.protocol to SSL or SASL_SSL"
+                return "; if its listener uses TLS, set security.protocol to SSL or SASL_SSL"
             return (
-                "; if its listener is not one for TLS, set security.protocol to PLAINTEXT or "
-                "SASL_PLAINTEXT; if it wants a certificate of this client, set "
-                "ssl.keystore.location"
+                "; if its listener does not use TLS, set security.protocol to PLAINTEXT or "
+                "SASL_PLAINTEXT; if it requires a client certificate, set ssl.keystore.location"
             )
         # A request that could not be sent has no response to wait for.
         failed_id = self._awaited[0][0] if self._awaited else self._correlation_id
         if failed_id == self._first_id and self._security.login is None:
             wanted = "SASL_PLAINTEXT" if self._security.tls is None else "SASL_SSL"
-            return f"; if its listener wants a login, set security.protocol={wanted}"
+            return f"; if its listener requires a login, set security.protocol={wanted}"
         return ""

@@ -62,7 +62,7 @@ def log_in(ask: Asking, login: Login, where: str) -> float | None:
     except StopIteration:
         pass
     except ScramError as error:
-        text = f"{where} is not believed ({login.mechanism} as {login.user}): {error}"
+        text = f"{where} is not trusted ({login.mechanism} as {login.user}): {error}"
         raise SecurityError(ErrorCode.SASL_AUTHENTICATION_FAILED, text) from None
     return lifetime_ms / 1000 * _RENEWED_AFTER if lifetime_ms > 0 else None
 
@@ -103,26 +103,26 @@ _conversations: Final[dict[str, Callable[[Login], Conversation]]] = {
 
 def _refused(login: Login, where: str, said: str | None) -> SecurityError:
     remedy = (
-        "look at the token"
+        "check the token"
         if login.mechanism == "OAUTHBEARER"
-        else "look at username and password in sasl.jaas.config"
+        else "check username and password in sasl.jaas.config"
     )
     why = said or "no reason is given"
-    text = f"{where} does not let {login.user} in by {login.mechanism} ({why}): {remedy}"
+    text = f"{where} refused the login of {login.user} with {login.mechanism} ({why}): {remedy}"
     return SecurityError(ErrorCode.SASL_AUTHENTICATION_FAILED, text)
 
 
 def _handshake_error(shaken: SaslHandshakeResponse, login: Login, where: str) -> SecurityError:
     if shaken.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM:
         offered = ", ".join(each or "" for each in shaken.mechanisms) or "none"
-        text = f"{where} does not know sasl.mechanism={login.mechanism}: it offers {offered}"
+        text = f"{where} does not support sasl.mechanism={login.mechanism}: it offers {offered}"
         return SecurityError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, text)
     return takes_no_logins(where)
 
 
 def takes_no_logins(where: str) -> SecurityError:
     text = (
-        f"{where} takes no logins: its listener is not one for SASL; with security.protocol="
-        "PLAINTEXT or SSL it can be used"
+        f"{where} does not accept logins: its listener does not use SASL; set security.protocol "
+        "to PLAINTEXT or SSL"
     )
     return SecurityError(ErrorCode.ILLEGAL_SASL_STATE, text)

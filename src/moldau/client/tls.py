@@ -98,8 +98,7 @@ def refusal(error: Exception, where: str, settings: TlsSettings) -> SecurityErro
     reason = getattr(error, "reason", None) or ""
     if "WRONG_VERSION_NUMBER" in reason or "RECORD_LAYER_FAILURE" in reason:
         return _error(
-            f"{where} does not speak TLS: with security.protocol=PLAINTEXT or SASL_PLAINTEXT its "
-            "listener can be used"
+            f"{where} does not use TLS: set security.protocol to PLAINTEXT or SASL_PLAINTEXT"
         )
     has_certificate = settings.keystore_location or settings.keystore_chain
     if any(each in reason for each in _OURS_REFUSED):
@@ -107,17 +106,18 @@ def refusal(error: Exception, where: str, settings: TlsSettings) -> SecurityErro
             f"{where} does not trust the certificate of this client ({_plain(reason)}): it must "
             "be signed by an authority that the broker trusts"
             if has_certificate
-            else f"{where} wants a certificate of this client ({_plain(reason)}): set "
+            else f"{where} requires a client certificate ({_plain(reason)}): set "
             "ssl.keystore.location to a PEM file with a key and its certificate"
         )
     if any(each in reason for each in _NOTHING_COMMON):
         message = (
-            f"{where} and this client find no common way to encrypt ({_plain(reason)}): look at "
+            f"{where} and this client have no TLS version or cipher suite in common "
+            f"({_plain(reason)}): check "
             f"ssl.enabled.protocols ({settings.min_version} to {settings.max_version} here) and "
             "ssl.cipher.suites"
         )
         if not has_certificate:
-            message += "; if it wants a certificate of this client, set ssl.keystore.location"
+            message += "; if it requires a client certificate, set ssl.keystore.location"
         return _error(message)
     return None
 
@@ -135,7 +135,7 @@ def _context(settings: TlsSettings, stamps: tuple[tuple[int, int], ...]) -> ssl.
             context.set_ciphers(":".join(older))
         except ssl.SSLError:
             names = ", ".join(settings.cipher_suites)
-            raise _error(f"ssl.cipher.suites={names}: OpenSSL has none of them") from None
+            raise _error(f"ssl.cipher.suites={names}: OpenSSL supports none of them") from None
     _load_trusted(context, settings)
     _load_own(context, settings)
     return context
@@ -226,7 +226,7 @@ def _distrust(error: ssl.SSLCertVerificationError, where: str) -> str:
     if error.verify_code in _OTHER_NAME:
         return (
             f"the certificate of {where} is for another name ({said}): use a name that is in it, "
-            "or set ssl.endpoint.identification.algorithm to nothing, which checks none"
+            "or set ssl.endpoint.identification.algorithm to the empty string to skip the check"
         )
     return (
         f"the certificate of {where} is not trusted ({said}): set ssl.truststore.location to a "
