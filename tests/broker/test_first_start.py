@@ -36,10 +36,14 @@ def used(disk: SimulatedDisk, config: BrokerConfig | None = None) -> None:
     disk.open("/a/__cluster_metadata-0/00000000000000000000.log", create=True).append([b"x"])
 
 
-def test_directories_that_are_absent_or_empty_are_formatted() -> None:
+def test_directories_that_are_absent_or_empty_are_formatted(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     disk = SimulatedDisk()
     disk.make_dirs("/b/lost+found")
     begin(disk)
+    [warning] = caplog.records
+    assert warning.getMessage().startswith("/b was empty, and a new cluster begins in it")
     assert read_meta_properties(disk, "/a") is not None
     assert read_meta_properties(disk, "/b") is not None
 

@@ -68,10 +68,17 @@ def format_if_empty(config: BrokerConfig, disk: Disk, rng: random.Random) -> Non
             write_meta_properties(disk, path, named)
     if unformatted:
         options = FormatOptions(ignore_formatted=True, standalone=_may_stand_alone(config))
+        were_there = [path for path in unformatted if disk.is_dir(path)]
         for path in unformatted:
             _create(config, disk, path)
         cluster_id = format_directories(config, options, disk, rng, paths=usable)
         logger.info("formatted %s for the new cluster %s", ", ".join(unformatted), cluster_id)
+        if were_there:
+            logger.warning(
+                "%s was empty, and a new cluster begins in it. If there should be data, stop this "
+                "broker: the disk may not be mounted",
+                ", ".join(were_there),
+            )
 
 
 def _usable_directories(config: BrokerConfig, disk: Disk) -> list[str]:
@@ -148,7 +155,7 @@ def _missing(config: BrokerConfig, missing: str, used: str) -> str:
 def _format_command(config: BrokerConfig) -> str:
     """What adds the directories, complete, to be run as it is."""
     settings = {"node.id": str(config.node_id), "log.dirs": ",".join(config.log_dirs)}
-    if config.metadata_log_dir:
+    if config.metadata_log_dir != config.log_dirs[0]:
         settings["metadata.log.dir"] = config.metadata_log_dir
     chosen = " ".join(f"--set {shlex.quote(f'{k}={v}')}" for k, v in settings.items())
     return f"moldau storage format --ignore-formatted {chosen}"
