@@ -34,7 +34,7 @@ def kafka_dir() -> Path:
 
 
 def _own_ports() -> Iterator[int]:
-    """Ports that this process may try, no two of them neighbours.
+    """Ports that this process may try.
 
     They lie below the range from which the kernel takes the ports of outgoing connections, and
     each worker of pytest-xdist has its own part of them: a port that is found free is still free
@@ -42,22 +42,20 @@ def _own_ports() -> Iterator[int]:
     """
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     first = FIRST_PORT + worker % WORKERS * PORTS_PER_WORKER
-    steps = PORTS_PER_WORKER // 2
-    begin = random.randrange(steps)
-    return (first + 2 * ((begin + step) % steps) for step in itertools.count())
+    begin = random.randrange(PORTS_PER_WORKER)
+    return (first + (begin + step) % PORTS_PER_WORKER for step in itertools.count())
 
 
 _ports = _own_ports()
 
 
 def free_port() -> int:
-    """A free port whose successor is free too: Moldau's controller listener takes that one."""
+    """A port that nobody uses at this moment."""
     while True:
         port = next(_ports)
-        with socket.socket() as probe, socket.socket() as successor:
+        with socket.socket() as probe:
             try:
                 probe.bind((HOST, port))
-                successor.bind((HOST, port + 1))
             except OSError:
                 continue
             return port
