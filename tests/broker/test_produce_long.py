@@ -246,6 +246,18 @@ def test_of_many_refused_records_the_first_are_named_and_all_are_counted(name: s
     assert len(getattr(caught.value, "record_errors", ())) == MAX_NAMED_RECORDS
 
 
+def test_an_answer_names_no_more_records_however_many_batches_are_refused(
+    client: WireClient,
+) -> None:
+    create_topic(client, "t", cleanup_policy="compact")
+    keyless = batch(*[b"x"] * (MAX_NAMED_RECORDS - 10))
+    response = client.send(many([keyless] * 3), VERSION)
+    results = [each for topic in response.responses for each in topic.partition_responses]
+    assert [each.error_code for each in results] == [ErrorCode.INVALID_RECORD] * 4
+    assert [len(each.record_errors) for each in results] == [MAX_NAMED_RECORDS - 10, 10, 0, 0]
+    assert "990 of the batch's records" in results[-1].error_message
+
+
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
 def test_garbage_that_unpacks_to_much_is_refused_and_stops_no_consumer(
     client: WireClient, codec: Codec

@@ -24,7 +24,8 @@ class RecordChecks:
     """The threads of one broker. Everything but the checks belongs to its event loop."""
 
     def __init__(self, executor: Executor | None = None) -> None:
-        """Threads of its own are started when they are first needed."""
+        """Threads of its own, if none are given, are started when they are first needed."""
+        self._is_own = executor is None
         self._executor = executor or ThreadPoolExecutor(THREADS, thread_name_prefix="moldau-check")
 
     async def check(
@@ -39,5 +40,6 @@ class RecordChecks:
         return await asyncio.wrap_future(checked)
 
     def stop(self) -> None:
-        """Return when the threads have ended; what has not begun is not done any more."""
-        self._executor.shutdown(cancel_futures=True)
+        """Return when its own threads have ended; what has not begun is not done any more."""
+        if self._is_own:
+            self._executor.shutdown(cancel_futures=True)

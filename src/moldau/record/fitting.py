@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 FOREVER: Final = (1 << 63) - 1
 # Length, attributes, two deltas, two sizes and a header count take a byte each at least.
 SMALLEST_RECORD: Final = 7
-# A response names as many refused records and no more: there may be millions.
+# A response names as many refused records and no more: a request may have millions.
 MAX_NAMED_RECORDS: Final = 1000
 # What may be done at once, by whoever has others waiting: batches up to these sizes, with so many
 # records, that unpack to so much in so few parts. Writing records anew takes longer.
@@ -240,11 +240,14 @@ class Fitting:
         """All records, in pieces that end where a record does; each call begins again."""
         if self.small is not None:
             return iter((self.small,))
-        packed_records = self.batch[BATCH_HEADER_SIZE:]
-        limit = MAX_DECOMPRESSED_BYTES
-        if self.source == _UNCOMPRESSED:
-            limit = len(packed_records)
-        return whole_records(unpacked(self.source, packed_records, limit), limit)
+        return whole_records(self._pieces(), self._limit())
+
+    def _pieces(self) -> Iterator[bytes | memoryview]:
+        """All records, in pieces that end anywhere; each call begins again."""
+        return unpacked(self.source, self.batch[BATCH_HEADER_SIZE:], self._limit())
+
+    def _limit(self) -> int:
+        return len(self.batch) if self.source == _UNCOMPRESSED else MAX_DECOMPRESSED_BYTES
 
     def _check_records(self, facts: RecordFacts) -> None:
         header = self.header
@@ -305,7 +308,7 @@ class Fitting:
             if self.small is not None:
                 records = b"".join(self._renumbered()) if must_renumber else self.small
                 return compress(self.target, records, level)
-            pieces = self._renumbered() if must_renumber else self._records()
+            pieces = self._renumbered() if must_renumber else self._pieces()
             rest = packed(self.target, level, pieces, self.size_bytes, limit)
         except ValueError as error:
             raise invalid_record(str(error)) from error

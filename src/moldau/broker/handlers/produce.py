@@ -26,6 +26,7 @@ from moldau.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
+from moldau.record.fitting import MAX_NAMED_RECORDS
 from moldau.record.header import COMPRESSION_MASK, TRANSACTIONAL_FLAG
 from moldau.record.produced import ProducedBatch
 from moldau.record.validator import (
@@ -87,6 +88,7 @@ class Producing:
         "flushes",
         "has_errors",
         "name",
+        "nameable",
         "now_ms",
         "place",
         "responses",
@@ -106,6 +108,9 @@ class Producing:
         self.context = context
         self.now_ms = broker.clock.now_ms()
         self.has_errors = False
+        # How many refused records may still be named in the answer, which else could be many
+        # times as large as the request.
+        self.nameable = MAX_NAMED_RECORDS
         # Whether the next batch takes long to look into.
         self.takes_long = False
         # What is answered only when it is on the device (``flush.messages``).
@@ -270,8 +275,9 @@ class Producing:
 
     def _refuse(self, data: PartitionProduceData, error: ApiError) -> PartitionProduceResponse:
         self.has_errors = True
-        result = _refused(data.index, error)
-        if error.code in ERRORS_WITH_LOG_START or result.record_errors:
+        result = _refused(data.index, error, self.nameable)
+        self.nameable -= len(result.record_errors)
+        if error.code in ERRORS_WITH_LOG_START or isinstance(error, RecordErrors):
             assert self.name is not None, "only a partition's log refuses like this"
             partition = self.broker.replicas.find(TopicPartition(self.name, data.index))
             if partition is not None:
@@ -289,12 +295,13 @@ def _share(data: PartitionProduceData) -> int:
     return 1 + (len(records) >> 14)
 
 
-def _refused(index: int, error: ApiError) -> PartitionProduceResponse:
+def _refused(index: int, error: ApiError, nameable: int) -> PartitionProduceResponse:
+    """``nameable`` is how many records may be named, at most."""
     record_errors = []
     if isinstance(error, RecordErrors):
         record_errors = [
             BatchIndexAndErrorMessage(batch_index=batch_index, batch_index_error_message=message)
-            for batch_index, message in error.record_errors
+            for batch_index, message in error.record_errors[:nameable]
         ]
     return PartitionProduceResponse(
         index=index,
