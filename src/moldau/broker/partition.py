@@ -111,10 +111,6 @@ class Partition:
         if info.must_flush:
             self._held.append((log.log_end_offset, info.size_bytes))
             return info
-        if info.is_duplicate and self._held:
-            # The first attempt may be among those that wait; the high watermark is theirs to move.
-            info.must_flush = info.last_offset >= log.high_watermark
-            return info
         # A lone replica is the whole ISR: what it has is what all have.
         log.update_high_watermark(log.log_end_offset)
         self.bytes_appended += info.size_bytes

@@ -50,7 +50,7 @@ def append_produced(
             return _append_marker(log, records, leader_epoch, now_ms, origin)
         duplicate = log.producers.check(header, origin)
         if duplicate is not None:
-            return _appended_before(log, duplicate)
+            return _appended_before(log, duplicate, origin)
     try:
         if leader_epoch != log.latest_epoch:
             log.assign_epoch(leader_epoch, first_offset)
@@ -98,7 +98,10 @@ def _validate_internal(
     )
 
 
-def _appended_before(log: "PartitionLog", duplicate: DuplicateBatch) -> LogAppendInfo:
+def _appended_before(
+    log: "PartitionLog", duplicate: DuplicateBatch, origin: AppendOrigin
+) -> LogAppendInfo:
+    """The answer to a batch that comes again. Its first copy may not have been flushed yet."""
     return LogAppendInfo(
         duplicate.first_offset,
         duplicate.last_offset,
@@ -107,6 +110,7 @@ def _appended_before(log: "PartitionLog", duplicate: DuplicateBatch) -> LogAppen
         duplicate.timestamp,
         0,
         True,
+        log.flush_if_due(can_wait=origin is _CLIENT),
     )
 
 
