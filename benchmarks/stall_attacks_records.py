@@ -89,6 +89,24 @@ def empty_frames(now_ms: int, frames: int = 60_000) -> Attack:
     return {}, [encode_batch(_header(now_ms, 1, Codec.ZSTD), payload)]
 
 
+def many_producers(now_ms: int, producers: int = 100_000, rolls: int = 20) -> Attack:
+    """A batch of each producer, and then large ones that roll the segment: each time a snapshot."""
+    record = encode_record(0, 0, b"k", b"v", ())
+    batches = []
+    for producer_id in range(producers):
+        header = _header(now_ms, 1, Codec.NONE)
+        header.producer_id, header.producer_epoch, header.base_sequence = producer_id, 0, 0
+        batches.append(encode_batch(header, record))
+    large = encode_record(0, 0, b"k", bytes(900_000), ())
+    batches += [encode_batch(_header(now_ms, 1, Codec.NONE), large)] * rolls
+    return {"segment.bytes": "1048576"}, batches
+
+
+def flushed_each(now_ms: int, batches: int = 100) -> Attack:
+    """Large batches, each of which must be on the device before it is acknowledged."""
+    return {"flush.messages": "1"}, [_everyday(now_ms, 1_000_000)] * batches
+
+
 ATTACKS: Final[dict[str, Callable[[int], Attack]]] = {
     "null keys into a compacted topic": null_keys,
     "records of the same offset": same_offsets,
@@ -100,6 +118,8 @@ ATTACKS: Final[dict[str, Callable[[int], Attack]]] = {
     "smallest records": smallest_records,
     "too many bytes": too_many_bytes,
     "empty frames": empty_frames,
+    "rolls with many producers": many_producers,
+    "a flush for each batch": flushed_each,
 }
 """Every attack by name; each takes the time in milliseconds."""
 

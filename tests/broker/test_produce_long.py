@@ -226,8 +226,12 @@ def config_of(settings: dict[str, str]) -> LogConfig:
     return LogConfig(**fields)
 
 
-def test_every_attack_has_a_small_form_here() -> None:
-    assert len(SMALL_ATTACKS) == len(attacks.ATTACKS)
+def test_batches_of_the_other_attacks_are_quick_to_look_into() -> None:
+    for settings, batches in (attacks.many_producers(NOW, 3, 1), attacks.flushed_each(NOW, 1)):
+        for each in batches:
+            config = config_of(settings)
+            assert validate_produced(each, config, NOW, may_take_long=False).is_checked
+    assert len(SMALL_ATTACKS) + 2 == len(attacks.ATTACKS)
 
 
 @pytest.mark.parametrize("name", SMALL_ATTACKS)
