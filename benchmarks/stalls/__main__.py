@@ -4,12 +4,16 @@ import argparse
 import json
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
+from tools.brokers import ApacheKafkaBroker, Broker, MoldauBroker
+
 from benchmarks.stalls.attacks import ATTACKS, Salvo, add_record_attacks
-from benchmarks.stalls.broker import StallsBroker
+from benchmarks.stalls.process import Process
 from benchmarks.stalls.wire import Wire
 
 NAME_WIDTH = 46
@@ -19,7 +23,7 @@ HEADINGS = ("worst ms", "its cpu", "p99 ms", "asked", "took s", "cpu s", "MB mor
 class ProbeProcess:
     """The probe, in a process of its own: what the attacker does must not hold it up."""
 
-    def __init__(self, broker: StallsBroker) -> None:
+    def __init__(self, broker: Broker) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.stalls.probe", str(broker.port), str(broker.pid)],
             stdin=subprocess.PIPE,
@@ -73,13 +77,14 @@ class Shot:
             self.failure = str(error)
 
 
-def run_attack(broker: StallsBroker, probe: ProbeProcess, name: str) -> dict[str, Any]:
+def run_attack(broker: Broker, probe: ProbeProcess, name: str) -> dict[str, Any]:
     with Wire(broker.port) as wire:
         salvos = ATTACKS[name](wire)
     # What preparing left behind (logs to be made, records to be flushed) is not the attack's.
     time.sleep(1)
-    broker.forget_peak()
-    rss_mb, cpu_s, begin = broker.rss_mb(), broker.cpu_s(), time.perf_counter()
+    process = Process(broker.pid)
+    process.forget_peak()
+    rss_mb, cpu_s, begin = process.rss_mb(), process.cpu_s(), time.perf_counter()
     probe.say("begin")
     shots = [Shot(broker.port, salvo) for salvo in salvos]
     for shot in shots:
@@ -90,8 +95,8 @@ def run_attack(broker: StallsBroker, probe: ProbeProcess, name: str) -> dict[str
     seen.update(
         name=name,
         took_s=took_s,
-        cpu_s=broker.cpu_s() - cpu_s,
-        rss_mb=broker.peak_rss_mb() - rss_mb,
+        cpu_s=process.cpu_s() - cpu_s,
+        rss_mb=process.peak_rss_mb() - rss_mb,
         sent_mb=sum(len(salvo.data) for salvo in salvos) / 1e6,
         failure=", ".join(failures),
     )
@@ -118,6 +123,7 @@ def main() -> int:
     parser.add_argument("words", nargs="*", help="only attacks whose name contains one of these")
     parser.add_argument("--bound-ms", type=float, help="fail if a wait was longer")
     parser.add_argument("--bound-mb", type=float, help="fail if memory grew by more")
+    parser.add_argument("--kafka", action="store_true", help="attack Apache Kafka (KAFKA_DIR)")
     parser.add_argument("--json", metavar="FILE", help="also write the figures here")
     options = parser.parse_args()
     add_record_attacks()
@@ -125,7 +131,11 @@ def main() -> int:
     names = [name for name in ATTACKS if not words or any(word in name.lower() for word in words)]
     print(f"{'attack':<{NAME_WIDTH}}" + "".join(f"{each:>10}" for each in HEADINGS), flush=True)
     rows = []
-    with StallsBroker() as broker:
+    kind = ApacheKafkaBroker if options.kafka else MoldauBroker
+    with (
+        tempfile.TemporaryDirectory(prefix="stalls-") as folder,
+        kind(Path(folder) / "data") as broker,
+    ):
         probe = ProbeProcess(broker)
         try:
             for name in names:

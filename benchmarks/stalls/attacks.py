@@ -34,6 +34,12 @@ from moldau.protocol.messages.describe_configs import (
 from moldau.protocol.messages.describe_groups import DescribeGroupsRequest
 from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest
+from moldau.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from moldau.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from moldau.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -160,7 +166,7 @@ def alter_many_topics(wire: Wire) -> list[Salvo]:
 def alter_quotas(wire: Wire) -> list[Salvo]:
     ops = [OpData("producer_byte_rate", 1000.0)]
     entries = [EntryData([EntityData("user", f"u{number}")], ops) for number in range(TWO_MB // 50)]
-    return one(AlterClientQuotasRequest(entries=entries, validate_only=True), 1)
+    return one(AlterClientQuotasRequest(entries=entries), 1)
 
 
 # --- groups
@@ -191,6 +197,15 @@ def commit(wire: Wire, group: str, topic: str, partitions: int = 1) -> None:
     ]
     topics = [OffsetCommitRequestTopic(name=topic, partitions=offsets)]
     wire.send(OffsetCommitRequest(group_id=group, topics=topics), 9)
+
+
+@attack("OffsetCommit, 100,000 offsets")
+def commit_often(wire: Wire) -> list[Salvo]:
+    create_topics(wire, ["wide"], partitions=1_000)
+    wire.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 6)
+    offsets = [OffsetCommitRequestPartition(index % 1_000, 1) for index in range(100_000)]
+    topics = [OffsetCommitRequestTopic(name="wide", partitions=offsets)]
+    return one(OffsetCommitRequest(group_id="busy", topics=topics), 9)
 
 
 @attack("DeleteGroups, 10,000 groups")
@@ -244,6 +259,34 @@ def fetch_many_partitions(wire: Wire) -> list[Salvo]:
     ]
     request = FetchRequest(max_wait_ms=0, min_bytes=0, topics=topics, session_epoch=0)
     return [Salvo(framed(request, 12)) for _ in range(20)]
+
+
+@attack("ListOffsets, 10,000 partitions by time")
+def list_offsets(wire: Wire) -> list[Salvo]:
+    names = many_topics(wire, 10_000)
+    topics = [ListOffsetsTopic(name, [ListOffsetsPartition(0, timestamp=5)]) for name in names]
+    return one(ListOffsetsRequest(replica_id=-1, topics=topics), 9)
+
+
+@attack("Metadata, all of 10,000 topics, 20 times")
+def all_metadata(wire: Wire) -> list[Salvo]:
+    many_topics(wire, 10_000)
+    return [Salvo(framed(MetadataRequest(topics=None), 12)) for _ in range(20)]
+
+
+@attack("Metadata, 2 MB of unknown names")
+def unknown_metadata(wire: Wire) -> list[Salvo]:
+    topics = [MetadataRequestTopic(name=f"no-{number}") for number in range(TWO_MB // 28)]
+    return one(MetadataRequest(topics=topics, allow_auto_topic_creation=False), 12)
+
+
+@attack("CreateTopics, 2 MB, validated only")
+def validate_topics(wire: Wire) -> list[Salvo]:
+    topics = [
+        CreatableTopic(name=f"new-{number}", num_partitions=1, replication_factor=1)
+        for number in range(TWO_MB // 20)
+    ]
+    return one(CreateTopicsRequest(topics=topics, validate_only=True), 7)
 
 
 def produce_batches(topic: str, batches: list[bytes]) -> list[Salvo]:

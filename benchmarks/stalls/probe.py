@@ -9,8 +9,8 @@ import json
 import sys
 import threading
 import time
-from pathlib import Path
 
+from benchmarks.stalls.process import Process
 from benchmarks.stalls.wire import Wire, framed
 from moldau.protocol.messages.metadata import MetadataRequest
 
@@ -18,23 +18,12 @@ INTERVAL_S = 0.003
 METADATA_VERSION = 12
 
 
-def cpu_ms(pid: int) -> float:
-    """CPU time of all threads of a process so far."""
-    total_ns = 0
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        try:
-            total_ns += int((task / "schedstat").read_text().split()[0])
-        except OSError:  # the thread ended meanwhile
-            continue
-    return total_ns / 1e6
-
-
 class Probe:
     """Asks for the brokers of the cluster, and for no topic, again and again."""
 
     def __init__(self, port: int, pid: int) -> None:
         self._wire = Wire(port)
-        self._pid = pid
+        self._process = Process(pid)
         self._question = framed(MetadataRequest(topics=[]), METADATA_VERSION)
         self.is_over = False
         self.forget()
@@ -44,17 +33,16 @@ class Probe:
         # Wall and CPU milliseconds of the longest wait.
         self.worst = (0.0, 0.0)
         self.worst_cpu_ms = 0.0
-        # Of all waits beyond what is allowed.
         self.waits_ms: list[float] = []
 
     def run(self) -> None:
         while not self.is_over:
-            cpu_before = cpu_ms(self._pid)
+            cpu_before = self._process.cpu_ms()
             begin = time.perf_counter()
             self._wire.socket.sendall(self._question)
             self._wire.skip_frame()
             wall = (time.perf_counter() - begin) * 1000
-            cpu = cpu_ms(self._pid) - cpu_before
+            cpu = self._process.cpu_ms() - cpu_before
             self.count += 1
             self.worst = max(self.worst, (wall, cpu))
             self.worst_cpu_ms = max(self.worst_cpu_ms, cpu)

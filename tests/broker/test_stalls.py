@@ -76,9 +76,10 @@ from moldau.storage.simulated_disk import SimulatedDisk
 from tests.broker.simulated import SimulatedBroker
 
 MANY = 3_000
-STEPS_PER_SHARE = 100
+STEPS_PER_SHARE = 20
 PARTITIONS = 1_000
 TOPIC, BROKER = 2, 4
+TIMEOUT_S = 30
 
 
 async def started() -> SimulatedBroker:
@@ -137,15 +138,22 @@ def alter_quotas() -> Attack:
 
 
 def fetch() -> Attack:
+    """Ten partitions are a step."""
     partitions = [FetchPartition(index, partition_max_bytes=1000) for index in range(PARTITIONS)]
     request = FetchRequest(topics=[FetchTopic(topic="wide", partitions=partitions)])
-    return Attack(request, 12, PARTITIONS)
+    return Attack(request, 12, PARTITIONS // 10)
 
 
 def fetch_offsets() -> Attack:
-    """Each of two groups, one of them asked for very often, is looked up in two steps."""
+    """All offsets of a group, over and over: they are looked up once, in two steps."""
     groups = [OffsetFetchRequestGroup("wide-group", topics=None) for _ in range(MANY)]
-    return Attack(OffsetFetchRequest(groups=groups), 8, MANY // 2)
+    return Attack(OffsetFetchRequest(groups=groups), 8)
+
+
+def fetch_few_large_groups() -> Attack:
+    """Little is looked up; the answer is what is large, and a thread encodes it."""
+    groups = [OffsetFetchRequestGroup("wide-group", topics=None) for _ in range(30)]
+    return Attack(OffsetFetchRequest(groups=groups), 8, 0)
 
 
 def list_offsets() -> Attack:
@@ -252,6 +260,7 @@ ATTACKS: dict[str, Callable[[], Attack]] = {
         DescribeTransactionsRequest(transactional_ids=names()), 0
     ),
     "OffsetFetch": fetch_offsets,
+    "OffsetFetch with a large answer": fetch_few_large_groups,
 }
 
 
@@ -302,6 +311,39 @@ def test_all_offsets_of_a_group_are_the_same_however_many_steps_it_takes() -> No
                     range(PARTITIONS)
                 )
                 assert {each.committed_offset for each in topic.partitions} == {1}
+
+    asyncio.run(scenario())
+
+
+def test_a_fetch_sees_what_comes_to_partitions_that_it_has_read_already() -> None:
+    async def scenario() -> None:
+        broker = await started()
+        request = fetch().request
+        request.min_bytes, request.max_wait_ms = 1, 600_000
+        working = asyncio.ensure_future(broker.send(request, 12))
+        for _ in range(2):
+            await asyncio.sleep(0)
+        assert not working.done()
+        assert await broker.produce("wide", b"x") == 0
+        async with asyncio.timeout(TIMEOUT_S):
+            response = await working
+        found = [data for data in response.responses[0].partitions if data.records]
+        assert [data.partition_index for data in found] == [0]
+
+    asyncio.run(scenario())
+
+
+def test_a_session_of_many_partitions_gets_the_news_alone() -> None:
+    async def scenario() -> None:
+        broker = await started()
+        request = fetch().request
+        request.session_epoch = 0
+        first = await broker.send(request, 12)
+        assert len(first.responses[0].partitions) == PARTITIONS
+        assert await broker.produce("wide", b"x", partition=700) == 0
+        again = FetchRequest(session_id=first.session_id, session_epoch=1)
+        (topic,) = (await broker.send(again, 12)).responses
+        assert [data.partition_index for data in topic.partitions] == [700]
 
     asyncio.run(scenario())
 

@@ -44,6 +44,8 @@ LARGE_REQUEST_BYTES: Final = 16 * 1024
 # Fetches are frequent, and decoded faster: clients without fetch sessions name every partition
 # every time.
 LARGE_FETCH_BYTES: Final = 64 * 1024
+# An answer above this size is encoded by a thread.
+LARGE_ANSWER_BYTES: Final = 64 * 1024
 # One large request more at a time than it takes to keep a core busy.
 LARGE_REQUEST_THREADS: Final = 2
 # What a request that only names things may have: ten thousand topics with several settings each
@@ -91,7 +93,18 @@ class RequestContext:
         result = self.dispatcher.turns.run(steps)
         if not hasattr(result, "encode_parts"):
             self.is_large = True
+        elif self.is_large:
+            return _later(result)
         return result
+
+    def expect(self, answer_bytes: int) -> None:
+        """Called by steps: the answer has about this size."""
+        if answer_bytes > LARGE_ANSWER_BYTES:
+            self.is_large = True
+
+
+async def _later(result: Any) -> Any:
+    return result
 
 
 Handle = Callable[

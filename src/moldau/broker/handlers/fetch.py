@@ -46,6 +46,7 @@ FIRST_VERSION_WITH_STORAGE_ERROR: Final = 6
 NO_RECORDS: Final = b""
 # More take milliseconds to read.
 MANY_PARTITIONS: Final = 500
+READ_PER_STEP: Final = 10
 ANSWERED_PER_STEP: Final = 100
 
 Answer = tuple[CachedPartition, PartitionData]
@@ -186,16 +187,17 @@ class _Fetch:
         return answers
 
     def reading(self) -> Steps[list[Answer]]:
-        """As ``read``, a partition a step."""
+        """As ``read``, a few partitions a step."""
         self._begin()
         answers: list[Answer] = []
-        for cached in self._partitions:
+        for number, cached in enumerate(self._partitions):
             count = len(self._read_from)
             self._read_into(answers, cached)
             if len(self._read_from) > count:
                 partition = self._read_from[-1]
                 self._marks[partition] = mark(partition)
-            yield
+            if number % READ_PER_STEP == 0:
+                yield
         return answers
 
     def _begin(self) -> None:

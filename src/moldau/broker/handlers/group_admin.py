@@ -82,6 +82,7 @@ def _described(
             answer_bytes += size_bytes
         answer.groups.append(group)
         yield
+    context.expect(answer_bytes)
     yield from dropping(known)
     return answer
 
@@ -100,11 +101,11 @@ def _described_group(
 def describe_consumer_groups(
     broker: "Broker", request: consumer.ConsumerGroupDescribeRequest, context: "RequestContext"
 ) -> consumer.ConsumerGroupDescribeResponse | Awaitable[consumer.ConsumerGroupDescribeResponse]:
-    return context.in_turns(_described_consumer_groups(broker, request))
+    return context.in_turns(_described_consumer_groups(broker, request, context))
 
 
 def _described_consumer_groups(
-    broker: "Broker", request: consumer.ConsumerGroupDescribeRequest
+    broker: "Broker", request: consumer.ConsumerGroupDescribeRequest, context: "RequestContext"
 ) -> Steps[consumer.ConsumerGroupDescribeResponse]:
     now_ms = broker.clock.now_ms()
     known: dict[str, tuple[consumer.DescribedGroup, int]] = {}
@@ -127,6 +128,7 @@ def _described_consumer_groups(
             answer_bytes += size_bytes
         answer.groups.append(group)
         yield
+    context.expect(answer_bytes)
     yield from dropping(known)
     return answer
 
@@ -155,15 +157,18 @@ def _member_bytes(member: consumer.Member) -> int:
 def list_groups(
     broker: "Broker", request: ListGroupsRequest, context: "RequestContext"
 ) -> ListGroupsResponse | Awaitable[ListGroupsResponse]:
-    return context.in_turns(_listed(broker, request))
+    return context.in_turns(_listed(broker, request, context))
 
 
-def _listed(broker: "Broker", request: ListGroupsRequest) -> Steps[ListGroupsResponse]:
+def _listed(
+    broker: "Broker", request: ListGroupsRequest, context: "RequestContext"
+) -> Steps[ListGroupsResponse]:
     """A shard is a step."""
     groups: list[ListedGroup] = []
     for hosted in broker.groups.all_shards():
         groups += hosted.shard.list_groups(request.states_filter, request.types_filter)
         yield
+    context.expect(MEMBER_BYTES * len(groups))
     return ListGroupsResponse(groups=groups)
 
 

@@ -198,14 +198,15 @@ def _merge_commits(
 def fetch(
     broker: "Broker", request: OffsetFetchRequest, context: "RequestContext"
 ) -> OffsetFetchResponse | Awaitable[OffsetFetchResponse]:
-    return context.in_turns(_fetched(broker, request, context.api_version))
+    return context.in_turns(_fetched(broker, request, context))
 
 
 def _fetched(
-    broker: "Broker", request: OffsetFetchRequest, version: int
+    broker: "Broker", request: OffsetFetchRequest, context: "RequestContext"
 ) -> Steps[OffsetFetchResponse]:
+    version = context.api_version
     if version >= FIRST_FETCH_OF_MANY_GROUPS:
-        groups = yield from _fetch_groups(broker, request, version)
+        groups = yield from _fetch_groups(broker, request, context)
         return OffsetFetchResponse(groups=groups)
     topics = request.topics
     group = OffsetFetchRequestGroup(
@@ -218,13 +219,15 @@ def _fetched(
         ],
     )
     answer = yield from _fetch_group(broker, group, request.require_stable, version)
+    context.expect(_size_bytes(answer))
     return _as_single(answer)
 
 
 def _fetch_groups(
-    broker: "Broker", request: OffsetFetchRequest, version: int
+    broker: "Broker", request: OffsetFetchRequest, context: "RequestContext"
 ) -> Steps[list[OffsetFetchResponseGroup]]:
     """All offsets of a group that is named twice are looked up once."""
+    version = context.api_version
     answers: list[OffsetFetchResponseGroup] = []
     known: dict[tuple[str, str | None, int], tuple[OffsetFetchResponseGroup, int]] = {}
     answer_bytes = 0
@@ -244,6 +247,7 @@ def _fetch_groups(
             answer = _fetch_refused(group, answer_too_large().code, version)
         answers.append(answer)
         yield
+    context.expect(answer_bytes)
     return answers
 
 

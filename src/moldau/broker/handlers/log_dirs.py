@@ -30,17 +30,19 @@ if TYPE_CHECKING:
     from moldau.broker.dispatch import RequestContext
 
 _NO_LAG: Final = -1
+# About what a partition takes on the wire.
+_PARTITION_BYTES: Final = 30
 MOVED_PER_TURN: Final = 20
 
 
 def describe(
     broker: "Broker", request: DescribeLogDirsRequest, context: "RequestContext"
 ) -> DescribeLogDirsResponse | Awaitable[DescribeLogDirsResponse]:
-    return context.in_turns(_describing(broker, request))
+    return context.in_turns(_describing(broker, request, context))
 
 
 def _describing(
-    broker: "Broker", request: DescribeLogDirsRequest
+    broker: "Broker", request: DescribeLogDirsRequest, context: "RequestContext"
 ) -> Steps[DescribeLogDirsResponse]:
     wanted: set[TopicPartition] | None = None
     if request.topics is not None:
@@ -59,6 +61,7 @@ def _describing(
     for path in logs.dirs.paths:
         result = yield from _describe(broker, path, found[path])
         response.results.append(result)
+    context.expect(_PARTITION_BYTES * sum(map(len, found.values())))
     return response
 
 

@@ -80,11 +80,11 @@ def _delete_before(partition: Partition, offset: int) -> int:
 def describe_producers(
     broker: "Broker", request: DescribeProducersRequest, context: "RequestContext"
 ) -> DescribeProducersResponse | Awaitable[DescribeProducersResponse]:
-    return context.in_turns(_described(broker, request))
+    return context.in_turns(_described(broker, request, context))
 
 
 def _described(
-    broker: "Broker", request: DescribeProducersRequest
+    broker: "Broker", request: DescribeProducersRequest, context: "RequestContext"
 ) -> Steps[DescribeProducersResponse]:
     """A partition is a step; one that is named twice is described once."""
     known: dict[tuple[str, int], PartitionResponse] = {}
@@ -102,6 +102,7 @@ def _described(
                 described = _refused(index, answer_too_large())
             answer.partitions.append(described)
             yield
+    context.expect(answer_bytes)
     yield from dropping(known)
     return response
 

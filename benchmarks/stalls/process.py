@@ -1,0 +1,41 @@
+"""What the broker under attack takes: CPU and memory of its process."""
+
+import os
+from pathlib import Path
+
+
+class Process:
+    """A process by its id; of its children nothing is counted."""
+
+    def __init__(self, pid: int) -> None:
+        self._folder = Path(f"/proc/{pid}")
+
+    def rss_mb(self) -> float:
+        return self._memory_mb("VmRSS")
+
+    def peak_rss_mb(self) -> float:
+        """The most since ``forget_peak``."""
+        return self._memory_mb("VmHWM")
+
+    def forget_peak(self) -> None:
+        (self._folder / "clear_refs").write_text("5")
+
+    def cpu_s(self) -> float:
+        fields = (self._folder / "stat").read_text().rsplit(")", 1)[1].split()
+        return sum(int(ticks) for ticks in fields[11:13]) / os.sysconf("SC_CLK_TCK")
+
+    def cpu_ms(self) -> float:
+        """To the microsecond, but only of threads that still run."""
+        total_ns = 0
+        for task in (self._folder / "task").iterdir():
+            try:
+                total_ns += int((task / "schedstat").read_text().split()[0])
+            except OSError:  # the thread ended meanwhile
+                continue
+        return total_ns / 1e6
+
+    def _memory_mb(self, field: str) -> float:
+        for line in (self._folder / "status").read_text().splitlines():
+            if line.startswith(field):
+                return int(line.split()[1]) / 1000
+        raise AssertionError(f"{self._folder}/status has no {field}")
