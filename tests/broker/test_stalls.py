@@ -145,14 +145,13 @@ def fetch() -> Attack:
 
 
 def fetch_offsets() -> Attack:
-    """All offsets of a group, over and over: they are looked up once, in two steps."""
-    groups = [OffsetFetchRequestGroup("wide-group", topics=None) for _ in range(MANY)]
+    groups = [OffsetFetchRequestGroup(name, topics=None) for name in names()]
     return Attack(OffsetFetchRequest(groups=groups), 8)
 
 
 def fetch_few_large_groups() -> Attack:
     """Little is looked up; the answer is what is large, and a thread encodes it."""
-    groups = [OffsetFetchRequestGroup("wide-group", topics=None) for _ in range(30)]
+    groups = [OffsetFetchRequestGroup("wide-group", topics=None) for _ in range(10)]
     return Attack(OffsetFetchRequest(groups=groups), 8, 0)
 
 
@@ -171,9 +170,9 @@ def leader_epochs() -> Attack:
 
 def commit_offsets() -> Attack:
     """Five hundred offsets are a step."""
-    offsets = [OffsetCommitRequestPartition(index % PARTITIONS, 2) for index in range(150_000)]
+    offsets = [OffsetCommitRequestPartition(index % PARTITIONS, 2) for index in range(40_000)]
     topics = [OffsetCommitRequestTopic(name="wide", partitions=offsets)]
-    return Attack(OffsetCommitRequest(group_id="other", topics=topics), 9, 300)
+    return Attack(OffsetCommitRequest(group_id="other", topics=topics), 9, 80)
 
 
 def delete_records() -> Attack:
