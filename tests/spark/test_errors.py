@@ -52,6 +52,19 @@ SPARKS = """[TABLE_OR_VIEW_NOT_FOUND] The table or view `x` cannot be found. SQL
 'UnresolvedRelation [x], [], false
 """
 
+# What the bridge to Java has to say, and behind it what Java has.
+JAVAS = """An error occurred while calling o75.start.
+: java.io.IOException: Mkdirs failed to create file:/proc/nope (exists=false, cwd=file:/home)
+\tat org.apache.hadoop.fs.ChecksumFileSystem.create(ChecksumFileSystem.java:517)
+Caused by: java.io.IOException: something deeper
+"""
+
+SOURCES = """[STREAM_FAILED] Query shop [id = 1, runId = 2] terminated with exception: assertion \
+failed: There are [1] sources in the checkpoint offsets and now there are [2] sources requested by \
+the query. Cannot continue. SQLSTATE: XXKST
+=== Streaming Query ===
+"""
+
 
 @pytest.mark.parametrize(
     "text, line",
@@ -63,6 +76,13 @@ SPARKS = """[TABLE_OR_VIEW_NOT_FOUND] The table or view `x` cannot be found. SQL
         (USERS, 'TypeError: can only concatenate str (not "int") to str'),
         (CRASHED, "Python worker exited unexpectedly (crashed)."),
         (SPARKS, "The table or view `x` cannot be found."),
+        (JAVAS, "Mkdirs failed to create file:/proc/nope (exists=false, cwd=file:/home)"),
+        (
+            SOURCES,
+            "There are [1] sources in the checkpoint offsets and now there are [2] sources "
+            "requested by the query. Cannot continue. The query reads more or fewer streams than "
+            "when its checkpoint was written: undo that, or give it a new checkpoint",
+        ),
         ("\nsomething else\nand more", "something else"),
         ("", "Exception"),
     ],

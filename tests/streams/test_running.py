@@ -2,13 +2,28 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from moldau.streams.progress_view import Report
-from moldau.streams.running import RunOptions
+from moldau.streams.running import RunOptions, shuffle_partitions
 from moldau.streams.watching import stopped_by_signals
+from tests.spark.conftest import NewTopic
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+APP = """
+from moldau.streams import App
+
+app = App("copying", bootstrap={bootstrap!r}, checkpoint_dir={folder!r})
+app.stream({topic!r}).to("{topic}-copied")
+"""
 
 
 def test_a_trigger_is_what_spark_calls_it() -> None:
@@ -47,3 +62,29 @@ def test_another_thread_leaves_the_signals_alone() -> None:
     thread.start()
     thread.join()
     assert seen == [before]
+
+
+def test_a_query_divides_its_keys_as_its_largest_topic_does() -> None:
+    sizes = {"clicks": 6, "users": 2, "other": 50}
+    assert shuffle_partitions(["clicks", "users"], sizes) == 6
+    assert shuffle_partitions(["not there yet"], sizes) == 1
+
+
+def test_what_java_refuses_is_told_with_the_file_that_says_more(
+    spark: "SparkSession", bootstrap: str, new_topic: NewTopic, tmp_path: Path
+) -> None:
+    topic = new_topic(1)
+    program = tmp_path / "copying.py"
+    program.write_text(APP.format(bootstrap=bootstrap, folder=str(tmp_path), topic=topic))
+    # Where the checkpoint of the query is to be there is a file.
+    checkpoint = tmp_path / "copying" / f"to-{topic}-copied"
+    checkpoint.parent.mkdir()
+    checkpoint.touch()
+    run = [sys.executable, "-m", "moldau", "stream", "run", str(program), "--master", "local[2]"]
+    failed = subprocess.run(run, capture_output=True, text=True, timeout=200)
+    log = tmp_path / "copying" / "spark.log"
+    assert failed.returncode == 1
+    assert failed.stderr == (
+        f"moldau: Destination exists and is not a directory: {checkpoint} (more in {log})\n"
+    )
+    assert log.is_file()

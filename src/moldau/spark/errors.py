@@ -49,10 +49,15 @@ _LOST_TASK: Final = re.compile(
     r"most recent failure: Lost task .*?\): (?:[\w.$]+(?:Error|Exception): )?(?!Traceback)(.+)$",
     re.MULTILINE,
 )
+# What Java raised, as the bridge from Python to it tells: behind a line that says nothing.
+_JAVA: Final = re.compile(r"^: [\w.$]+(?:Error|Exception): (.+)$", re.MULTILINE)
 # Spark's own errors begin with their class and end with the state that SQL gives them.
 _SPARK: Final = re.compile(
     r"^(?:[\w.]+(?:Error|Exception): )?\[([A-Z_0-9.]+)\] (.+)$", re.MULTILINE
 )
+_ENDED: Final = re.compile(r"^Query .*? terminated with exception: (?:assertion failed: )?")
+# What Spark says without a remedy.
+_OTHER_SOURCES: Final = re.compile(r"There are \[\d+\] sources in the checkpoint offsets")
 _SQL_STATE: Final = re.compile(r"\s*SQLSTATE: \w+;?\s*$")
 
 
@@ -74,9 +79,23 @@ def one_line(error: BaseException) -> str:
         return lost[1].strip()
     spark = _SPARK.search(text)
     if spark:
-        return _SQL_STATE.sub("", spark[2]).strip().removeprefix(_FROM_WORKER)
+        said = _ENDED.sub("", _SQL_STATE.sub("", spark[2]).strip()).removeprefix(_FROM_WORKER)
+        return f"{said}{_remedy(said)}"
+    java = _JAVA.search(text)
+    if java:
+        return java[1].strip()
     first = next((line for line in text.splitlines() if line.strip()), "")
     return first.strip() or type(error).__name__
+
+
+def _remedy(said: str) -> str:
+    """What to do about an error of Spark that does not say it."""
+    if _OTHER_SOURCES.search(said) is None:
+        return ""
+    return (
+        " The query reads more or fewer streams than when its checkpoint was written: undo that, "
+        "or give it a new checkpoint"
+    )
 
 
 def is_outage(error: BaseException) -> bool:

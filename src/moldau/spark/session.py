@@ -9,7 +9,8 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -17,14 +18,16 @@ from typing import TYPE_CHECKING, Any, Final
 from moldau.spark import class_archive, warm_up
 from moldau.spark.cache import cache_dir
 from moldau.spark.class_archive import ClassArchive
-from moldau.spark.errors import PipelineError
+from moldau.spark.errors import PipelineError, readable_errors
 from moldau.spark.java import find_java, is_java_home, java_home, look_at, own_home, wheel_home
+from moldau.spark.uncaught import show_one_line
 from moldau.spark.worker_python import spark_home, worker_python
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FILTER_PUSHDOWN: Final = "spark.sql.python.filterPushdown.enabled"
+SHUFFLES: Final = "spark.sql.shuffle.partitions"
 JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 HIDE_TRACES: Final = "spark.sql.execution.pyspark.udf.hideTraceback.enabled"
 # Compile quickly rather than well, and collect garbage without threads of its own: more than
@@ -32,6 +35,9 @@ HIDE_TRACES: Final = "spark.sql.execution.pyspark.udf.hideTraceback.enabled"
 QUICK_START: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _CONF: Final = Path(__file__).with_name("conf")
 _LOG_SETTINGS: Final = _CONF / "log4j2.properties"
+# See the settings of the log.
+_FULL_LOG: Final = ("-Dmoldau.traces=full", "-Dmoldau.tasks=error")
+_STOPPED: Final = "Cannot call methods on a stopped SparkContext"
 _CHECKPOINTS: Final = (
     "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 )
@@ -44,13 +50,14 @@ def session(
     config: Mapping[str, str] | None = None,
     is_short: bool = True,
     debug: bool = False,
+    log_traces: bool = False,
 ) -> "SparkSession":
     """The Spark session of this process, with ``format("moldau")``.
 
     ``master`` is where it runs, by default on all cores of this machine. ``config`` are settings
     of Spark, which go before those made here. ``is_short`` says that a job ends soon: it starts
     in half the time, but the JVM never reaches full speed. With ``debug`` errors keep the traces
-    of Python's workers.
+    of Python's workers. ``log_traces`` says that what Spark logs goes to a file and may be long.
 
     Raises:
         PipelineError: PySpark or Java are not there, or the session that runs already cannot be
@@ -70,18 +77,32 @@ def session(
     where = master or given.get("spark.master") or "local[*]"
     prepare_environment(where)
     archive = find_archive(where, given)
-    chosen = settings(
-        where, given, is_short=is_short, debug=debug, java_options=_java_options(given, archive)
-    )
+    java_options = _java_options(given, archive)
+    if debug or log_traces:
+        java_options += _FULL_LOG
+    chosen = settings(where, given, is_short=is_short, debug=debug, java_options=java_options)
     builder = SparkSession.builder.appName(name).master(where)
     for key, value in chosen.items():
         builder = builder.config(key, value)
-    with warm_up.beside_start():
+    with warm_up.beside_start(), _start_errors(where, debug=debug):
         spark = builder.getOrCreate()
         register(spark)
+    if not debug:
+        show_one_line()
     if archive is not None and archive.is_due(time.time()):
         class_archive.make_at_exit()
     return spark
+
+
+@contextmanager
+def _start_errors(master: str, *, debug: bool) -> Iterator[None]:
+    """Say why there is no session. One whose master does not answer only says it was stopped."""
+    try:
+        with readable_errors(debug=debug):
+            yield
+    except PipelineError as error:
+        reason = "it does not answer" if _STOPPED in str(error) else str(error)
+        raise PipelineError(f"no session of Spark with master={master}: {reason}") from None
 
 
 def running_session() -> "SparkSession | None":
@@ -174,7 +195,7 @@ def settings(
     if master.startswith("local"):
         chosen |= {
             # 200 partitions after each shuffle are for clusters.
-            "spark.sql.shuffle.partitions": str(_cores(master)),
+            SHUFFLES: str(_cores(master)),
             # Nobody else talks to this driver, whatever the name of the machine resolves to.
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",

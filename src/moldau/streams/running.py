@@ -7,15 +7,15 @@ brokers are asked, the brokers before Java is started.
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from moldau.clock import SystemClock
 from moldau.spark import readable_errors, session
-from moldau.spark.errors import BrokersAway, is_outage, pipeline_errors
-from moldau.spark.session import HIDE_TRACES, require_spark, running_session
+from moldau.spark.errors import BrokersAway, PipelineError, is_outage, one_line, pipeline_errors
+from moldau.spark.session import HIDE_TRACES, SHUFFLES, require_spark, running_session
 from moldau.streams.checkpoints import local_path
 from moldau.streams.compiling import compile_query
 from moldau.streams.delivery import Target
@@ -29,6 +29,7 @@ from moldau.streams.topics import (
     create_topics,
     group_of,
     ledger_of,
+    source_topics,
     topic_of,
     upstream_first,
 )
@@ -85,13 +86,16 @@ def run_app(app: "App", options: RunOptions, on_progress: OnProgress | None) -> 
             claim = app.claim()
             claim.require_alone(admin, app.stopping)
             create_topics(admin, queries, with_ledgers=app.delivery.uses_ledgers)
+            sizes = {each.name: len(each.partitions) for each in admin.list_topics()}
         stack.enter_context(claim.held())
         stack.enter_context(readable_errors(debug=options.debug))
+        stack.enter_context(_naming_log(app, options))
         spark = _session(app, options, stack)
         stack.enter_context(stopped_by_signals(app.stopping))
         brokers = stack.enter_context(watched_brokers(app))
         watch = _watch(app, options, on_progress, brokers)
-        run = _Run(app, spark, options, watch, Patience(brokers, app.stopping, options.patience_s))
+        patience = Patience(brokers, app.stopping, options.patience_s)
+        run = _Run(app, spark, options, watch, patience, sizes)
         if options.once:
             # Each finds all that those before it have written.
             for query in queries:
@@ -114,6 +118,7 @@ def _session(app: "App", options: RunOptions, stack: ExitStack) -> "SparkSession
             # What ends soon should start soon; what stays should be fast in the end.
             is_short=options.once,
             debug=options.debug,
+            log_traces=True,
         )
     if not had_one:
         stack.callback(spark.stop)
@@ -122,6 +127,22 @@ def _session(app: "App", options: RunOptions, stack: ExitStack) -> "SparkSession
         assert before is not None, "Spark has a default for it"
         stack.callback(spark.conf.set, HIDE_TRACES, before)
     return spark
+
+
+@contextmanager
+def _naming_log(app: "App", options: RunOptions) -> Iterator[None]:
+    """Within this block, an error says where Spark has written more about it."""
+    log = _log_of(app)
+    if options.debug or log == os.devnull or running_session() is not None:
+        yield
+        return
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PipelineError, PySparkException, Py4JError) as error:
+        raise PipelineError(f"{one_line(error)} (more in {log})") from None
 
 
 def _log_of(app: "App") -> str:
@@ -175,12 +196,19 @@ class _Run:
         options: RunOptions,
         watch: Watch,
         patience: Patience,
+        topic_sizes: Mapping[str, int],
     ) -> None:
         self._app = app
         self._spark = spark
         self._options = options
         self._watch = watch
         self._patience = patience
+        self._topic_sizes = topic_sizes
+        # On one machine it is the number of cores, and whoever sets it knows better.
+        self._chooses_shuffles = not (
+            (spark.sparkContext.master or "").startswith("local")
+            or spark.sparkContext.getConf().contains(SHUFFLES)
+        )
 
     def together(self, queries: Sequence[Query]) -> None:
         """Run ``queries`` until all have ended, or the app stops."""
@@ -213,6 +241,10 @@ class _Run:
 
     def _start(self, query: Query) -> "StreamingQuery":
         app = self._app
+        if self._chooses_shuffles:
+            # Each query keeps what is set when it starts, and its state what was set at first.
+            shuffles = shuffle_partitions(source_topics(query), self._topic_sizes)
+            self._spark.conf.set(SHUFFLES, str(shuffles))
         group = group_of(app.name, query)
         inputs = TopicInputs(
             self._spark,
@@ -231,6 +263,15 @@ class _Run:
             trigger=self._options.spark_trigger,
             ledger=ledger_of(topic_of(query)) if has_ledger else None,
         )
+
+
+def shuffle_partitions(topics: Iterable[str], topic_sizes: Mapping[str, int]) -> int:
+    """Into how many parts a query divides its keys: as many as its largest topic has.
+
+    That is how many tasks Kafka Streams would have. Spark's 200 are 200 small files of state and
+    200 tasks in each batch, however little there is to do.
+    """
+    return max((topic_sizes.get(topic, 1) for topic in topics), default=1)
 
 
 def _was_cut_off(query: "StreamingQuery") -> bool:

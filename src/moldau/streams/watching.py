@@ -26,6 +26,10 @@ OnProgress = Callable[[Sequence[QueryProgress], float], None]
 _POLL_S: Final = 0.1
 # How Spark calls state that does not fit the operator that finds it.
 _OTHER_STATE: Final = re.compile(r"STATE_STORE_\w*SCHEMA_(?:NOT_COMPATIBLE|INCOMPATIBLE|EVOLUTION)")
+_OTHER_SOURCES: Final = re.compile(r"There are \[\d+\] sources in the checkpoint offsets")
+_BEGIN_ANEW: Final = (
+    "moldau stream reset lets the app begin anew, another name= in .to() this query alone"
+)
 # How long a stop waits for a batch to end before it is cut off, to be done again later.
 _GRACE_S: Final = 10.0
 
@@ -101,12 +105,11 @@ class Watch:
 
 def remedy(failure: str) -> str:
     """What to do about a failure that Spark describes without saying it."""
+    if _OTHER_SOURCES.search(failure) is not None:
+        return f": {_BEGIN_ANEW}"
     if _OTHER_STATE.search(failure) is None:
         return ""
-    return (
-        " What it computes has changed since its checkpoint was written: moldau stream reset lets "
-        "the app begin anew, another name= in .to() this query alone"
-    )
+    return f" What it computes has changed since its checkpoint was written: {_BEGIN_ANEW}"
 
 
 def is_idle(query: "StreamingQuery") -> bool:

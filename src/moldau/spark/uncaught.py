@@ -1,0 +1,55 @@
+"""An error of Spark that nobody catches, as it is printed: where in the program, and one line.
+
+Python prints what Spark raises with the calls inside PySpark and all that the JVM has to say. What
+a user looks for is the line of the own program, and the line that says what is wrong.
+"""
+
+import sys
+import traceback
+from types import FrameType, TracebackType
+from typing import Final
+
+from moldau.spark.errors import shortened
+
+_INSIDE: Final = ("pyspark", "py4j")
+
+
+def show_one_line() -> None:
+    """From now on, print errors of Spark that nobody catches without what is inside Spark."""
+    before = sys.excepthook
+    if getattr(before, "is_moldaus", False):
+        return
+
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        text = uncaught_text(error, trace)
+        if text is None:
+            before(kind, error, trace)
+        else:
+            sys.stderr.write(text)
+
+    hook.is_moldaus = True  # type: ignore[attr-defined]
+    sys.excepthook = hook
+
+
+def uncaught_text(error: BaseException, trace: TracebackType | None) -> str | None:
+    """What is printed of an error; None if it is not one of Spark's."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    if not isinstance(error, PySparkException | Py4JError):
+        return None
+    frames = [each for each in traceback.walk_tb(trace) if not _is_inside(each[0])]
+    lines = traceback.StackSummary.extract(iter(frames)).format()
+    short = shortened(error)
+    return "".join(
+        [
+            "Traceback (most recent call last):\n",
+            *lines,
+            f"{type(short).__module__}.{type(short).__name__}: {short}\n",
+            "(moldau.spark.session(debug=True) shows the traces of Spark)\n",
+        ]
+    )
+
+
+def _is_inside(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] in _INSIDE
