@@ -1,5 +1,7 @@
 """Which topics an app needs, and in which order its queries feed each other."""
 
+from dataclasses import replace
+
 import pytest
 
 from moldau.spark.errors import PipelineError
@@ -56,6 +58,17 @@ def test_a_circle_of_topics_can_be_made() -> None:
 def test_a_topic_that_nobody_writes_must_be_there() -> None:
     with pytest.raises(PipelineError, match=r"topic a does not exist, which b reads: moldau topi"):
         plan_topics([query("a", "b")], {})
+
+
+def test_an_internal_topic_has_a_ledger_of_one_partition() -> None:
+    queries = [replace(query("a", "b"), is_cut=True), query("b", "c")]
+    *_, ledger = plan_topics(queries, {"a": 4}, with_ledgers=True)
+    assert ledger == NewTopic("b-batches", 1, True, is_ledger=True)
+    assert ledger.configs["cleanup.policy"] == "compact"
+    there = {"a": 4, "b": 4, "b-batches": 1, "c": 1}
+    assert plan_topics(queries, there, with_ledgers=True) == []
+    with pytest.raises(PipelineError, match="topic b-batches is the ledger of an internal topic"):
+        plan_topics([*queries, query("a", "b-batches")], there, with_ledgers=True)
 
 
 def test_two_queries_may_write_one_topic() -> None:

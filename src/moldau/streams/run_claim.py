@@ -38,7 +38,8 @@ _NOT_ALLOWED: Final = frozenset(
 
 def claim_group(app: str) -> str:
     """The group that the run of an app is a member of."""
-    return f"{app}-run"
+    # Groups of queries have a dash behind the name of the app.
+    return f"{app}.running"
 
 
 class RunClaim:

@@ -42,7 +42,8 @@ def plan_topics(
     ``with_ledgers`` plans the ledger of each internal topic as well (``spark.batch_ledger``).
 
     Raises:
-        PipelineError: a topic that is read does not exist, and no query writes it.
+        PipelineError: a topic that is read does not exist, and no query writes it; or the name of
+            a ledger is taken.
     """
     written = {topic_of(query) for query in queries}
     for query in queries:
@@ -64,9 +65,20 @@ def plan_topics(
         known[name] = widest
         waiting = [each for each in waiting if topic_of(each) not in known]
     if with_ledgers:
-        ledgers = [ledger_of(topic_of(each)) for each in queries if each.is_cut]
-        new += [NewTopic(each, 1, True, is_ledger=True) for each in ledgers if each not in known]
+        new += _plan_ledgers(queries, known)
     return new
+
+
+def _plan_ledgers(queries: Sequence[Query], known: Mapping[str, int]) -> list[NewTopic]:
+    ledgers = [ledger_of(topic_of(each)) for each in queries if each.is_cut]
+    used = {topic for each in queries for topic in (topic_of(each), *source_topics(each))}
+    for name in ledgers:
+        if name in used:
+            raise PipelineError(
+                f"topic {name} is the ledger of an internal topic: give the operator or the topic "
+                "of that name another one"
+            )
+    return [NewTopic(name, 1, True, is_ledger=True) for name in ledgers if name not in known]
 
 
 def create_topics(
