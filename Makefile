@@ -43,8 +43,8 @@ $(VENV)/dev.stamp: $(BIN)/uv pyproject.toml uv.lock
 	@touch $@ $(VENV)/run.stamp
 
 # The hot modules, in build/compiled: nothing to do if they are there and no source has changed.
-compiled: $(BIN)/uv
-	@PYTHONPATH=src $(BIN)/python -m tools.compile_modules
+compiled: $(VENV)/run.stamp
+	@$(BIN)/python -m tools.compile_modules
 
 build: $(VENV)/dev.stamp compiled  ## set up the virtual environment and compile the hot modules
 

@@ -20,8 +20,9 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.modified import newer_group
 
-# What is worth compiling: work per request, per partition or per field. The modules are
-# compiled as one group, so that calls between them stay calls in C.
+# What is worth compiling: work per request, per partition or per field. What is not, with
+# figures, is in docs/decisions/0001-mypyc-for-what-is-hot.md. The modules are compiled as one
+# group, so that calls between them stay calls in C.
 #
 # Not ``storage.disk`` and ``storage.open_files``: they keep a descriptor open by holding a
 # reference to it for as long as a call runs, and mypyc lets go of a local after its last use.
@@ -215,9 +216,11 @@ def keep_close_together(found: list[Extension]) -> None:
     if not header.exists() or header.read_text() != COLD_ERRORS:
         header.write_text(COLD_ERRORS)
     for extension in found:
-        extension.extra_compile_args += ["-include", str(header), "-fvisibility=hidden"]
+        # New lists: mypyc gives all extensions the same.
+        flags = ["-include", str(header), "-fvisibility=hidden"]
+        extension.extra_compile_args = [*extension.extra_compile_args, *flags]
         if sys.platform == "linux":
-            extension.extra_link_args += ["-Wl,-Bsymbolic"]
+            extension.extra_link_args = [*extension.extra_link_args, "-Wl,-Bsymbolic"]
 
 
 def compiled_by_cython(sources: dict[str, str]) -> list[Extension]:
@@ -265,12 +268,16 @@ class BuildExtensions(build_ext):
         found.sort(key=lambda pair: -Path(pair[1]).stat().st_size)
         self.parallel = self.parallel or os.cpu_count() or 1
         say(f"the C compiler has {len(found)} files, {self.parallel} at a time")
-        with ThreadPoolExecutor(self.parallel) as pool:
+        pool = ThreadPoolExecutor(self.parallel)
+        try:
             made = pool.map(self.compile_source, *zip(*found, strict=True))
             for done, ((extension, _), target) in enumerate(zip(found, made, strict=True), 1):
                 extension.extra_objects.append(target)
                 if done % 20 == 0:
                     say(f"{done} of {len(found)} files are compiled")
+        finally:
+            # After a failure the rest is not worth it.
+            pool.shutdown(cancel_futures=True)
         for extension in self.extensions:
             # What is left to do for each is to link it.
             extension.sources, extension.depends = [], extension.extra_objects
