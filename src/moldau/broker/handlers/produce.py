@@ -11,7 +11,6 @@ in order. Nobody else waits: a batch has no offset before it is appended.
 
 import asyncio
 from collections.abc import Awaitable
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from moldau.errors import ApiError, ErrorCode
@@ -138,7 +137,6 @@ class Producing:
                 if left <= 0:
                     return False
                 data = partition_data[self.place]
-                left -= _share(data)
                 try:
                     result = self._append(data)
                 except ApiError as error:
@@ -148,6 +146,8 @@ class Producing:
                     return False
                 self.results.append(result)
                 self.place += 1
+                if self.place < len(partition_data) or self.topic_place + 1 < len(topics):
+                    left -= _share(data)
             self.place = 0
             self.topic_place += 1
             left -= 1
@@ -314,10 +314,12 @@ def _refused(index: int, error: ApiError, nameable: int) -> PartitionProduceResp
 
 def _summary(responses: list[TopicProduceResponse]) -> str:
     """What the first refused batches were refused with; there may be many thousands."""
-    failed = (
-        f"{topic.name}-{result.index}: {ErrorCode(result.error_code).name}"
-        for topic in responses
-        for result in topic.partition_responses
-        if result.error_code
-    )
-    return ", ".join(islice(failed, MAX_NAMED_FAILURES))
+    failed: list[str] = []
+    for topic in responses:
+        for result in topic.partition_responses:
+            if result.error_code:
+                code = ErrorCode(result.error_code).name
+                failed.append(f"{topic.name}-{result.index}: {code}")
+                if len(failed) == MAX_NAMED_FAILURES:
+                    return ", ".join(failed) + ", ..."
+    return ", ".join(failed)
