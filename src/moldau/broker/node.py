@@ -301,8 +301,10 @@ def run(config: BrokerConfig, say: Callable[[str], None]) -> int:
 
 
 async def _serve(config: BrokerConfig, say: Callable[[str], None]) -> int:
-    # Cycles are rare here; looking for them often costs more than it frees.
-    gc.set_threshold(50_000, 50, 100)
+    # Cycles are rare here; looking for them often costs more than it frees. The middle generation
+    # stays small: a large request makes a million objects, and inspecting all of them at once
+    # would hold up everybody.
+    gc.set_threshold(20_000, 5, 2_500)
     # How long a thread that computes (the log cleaner) may keep the loop waiting: by default ten
     # times as long as a client should have to.
     sys.setswitchinterval(0.0005)

@@ -5,7 +5,7 @@ are created. A name that appears twice is refused both times, since it is unclea
 meant.
 """
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from typing import Final
 
 from moldau.config.broker import BrokerConfig
@@ -49,10 +49,12 @@ def create_topics(
 ) -> Deciding[CreateTopicsResponse]:
     """Create topics; with ``validate_only``, validate without applying."""
     results: list[CreatableTopicResult] = []
-    once, twice = _split_duplicates(topic.name for topic in request.topics)
-    yield
-    wanted = [t for t in request.topics if t.name in once and t.name != METADATA_TOPIC]
-    yield
+    once, twice = yield from _split_duplicates(topic.name for topic in request.topics)
+    wanted = []
+    for topic in request.topics:
+        if topic.name in once and topic.name != METADATA_TOPIC:
+            wanted.append(topic)
+        yield
     try:
         _check_partition_count(wanted, state.config.num_partitions)
         creation = _Creation(state)
@@ -77,7 +79,9 @@ def create_topics(
     return Outcome(records, CreateTopicsResponse(topics=results))
 
 
-def _split_duplicates(names: Iterable[str]) -> tuple[dict[str, None], dict[str, None]]:
+def _split_duplicates(
+    names: Iterable[str],
+) -> Generator[None, None, tuple[dict[str, None], dict[str, None]]]:
     """The names that appear once and those that appear more often, both in order."""
     once: dict[str, None] = {}
     twice: dict[str, None] = {}
@@ -87,6 +91,7 @@ def _split_duplicates(names: Iterable[str]) -> tuple[dict[str, None], dict[str, 
             twice[name] = None
         else:
             once[name] = None
+        yield
     return once, twice
 
 
