@@ -5,7 +5,9 @@ connection it is given, and returns what is then sent: a salvo per connection, a
 time. ``@attack`` puts it on the list; every API whose work grows with its request belongs here.
 """
 
+import importlib
 import importlib.util
+import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -92,8 +94,7 @@ def create_topics(wire: Wire, names: list[str], partitions: int = 1, **configs: 
                 num_partitions=partitions,
                 replication_factor=1,
                 configs=[
-                    CreatableTopicConfig(name=key.replace("_", "."), value=value)
-                    for key, value in configs.items()
+                    CreatableTopicConfig(name=key, value=value) for key, value in configs.items()
                 ],
             )
             for name in names[begin : begin + TOPICS_PER_REQUEST]
@@ -307,23 +308,28 @@ def produce_batches(topic: str, batches: list[bytes]) -> list[Salvo]:
     return [Salvo(b"".join(requests), len(requests))]
 
 
-def record_attack(number: int, make: Callable[[], tuple[dict[str, str], list[bytes]]]) -> Prepare:
+def record_attack(
+    number: int, make: Callable[[int], tuple[dict[str, str], list[bytes]]]
+) -> Prepare:
     """What records can do: ``make`` gives the settings of a topic, and batches for it."""
 
     def prepare(wire: Wire) -> list[Salvo]:
-        settings, batches = make()
+        settings, batches = make(time.time_ns() // 1_000_000)
         topic = f"records-{number}"
-        create_topics(wire, [topic], **{k.replace(".", "_"): v for k, v in settings.items()})
+        create_topics(wire, [topic], **settings)
         return produce_batches(topic, batches)
 
     return prepare
 
 
 def add_record_attacks() -> None:
-    """Add those of ``benchmarks/stall_attacks_records.py``: its ``ATTACKS`` maps names to
-    functions that give (settings of a topic, batches as bytes)."""
+    """Add those of ``benchmarks/stall_attacks_records.py``, if it is there.
+
+    Its ``ATTACKS`` maps a name to a function that takes the time in milliseconds and gives the
+    settings of a topic, and batches as bytes.
+    """
     if importlib.util.find_spec(RECORD_ATTACKS) is None:
         return
     module = importlib.import_module(RECORD_ATTACKS)
     for number, (name, make) in enumerate(module.ATTACKS.items()):
-        ATTACKS[name] = record_attack(number, make)
+        ATTACKS[f"Produce, {name}"] = record_attack(number, make)
