@@ -51,6 +51,10 @@ from moldau.protocol.messages.describe_producers import DescribeProducersRequest
 from moldau.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
 from moldau.protocol.messages.describe_topic_partitions import TopicRequest as TopicOfPages
 from moldau.protocol.messages.describe_transactions import DescribeTransactionsRequest
+from moldau.protocol.messages.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+    UserName,
+)
 from moldau.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -254,6 +258,9 @@ ATTACKS: dict[str, Callable[[], Attack]] = {
             deletions=[ScramCredentialDeletion(name, 1) for name in names()]
         ),
         0,
+    ),
+    "DescribeUserScramCredentials": lambda: Attack(
+        DescribeUserScramCredentialsRequest(users=[UserName(name) for name in names()]), 0
     ),
     "DescribeTransactions": lambda: Attack(
         DescribeTransactionsRequest(transactional_ids=names()), 0

@@ -91,15 +91,15 @@ def test_a_credential_is_removed_by_its_mechanism() -> None:
 
 
 def test_all_users_or_those_named_are_described() -> None:
-    (anna,) = describe_user_scram_credentials(
-        IMAGE, DescribeUserScramCredentialsRequest(users=None)
-    ).results
+    everybody = DescribeUserScramCredentialsRequest(users=None)
+    (anna,) = decided(describe_user_scram_credentials(IMAGE, everybody)).results
     assert (anna.user, anna.credential_infos) == (
         "anna",
         [CredentialInfo(SHA_256, 8192), CredentialInfo(SHA_512, 4096)],
     )
     users = [UserName(name=name) for name in ("bob", "anna", "anna")]
-    named = describe_user_scram_credentials(IMAGE, DescribeUserScramCredentialsRequest(users=users))
+    request = DescribeUserScramCredentialsRequest(users=users)
+    named = decided(describe_user_scram_credentials(IMAGE, request))
     assert [(each.user, each.error_code) for each in named.results] == [
         ("bob", ErrorCode.RESOURCE_NOT_FOUND),
         ("anna", ErrorCode.DUPLICATE_RESOURCE),

@@ -8,7 +8,7 @@ Requests that may be large can also be handled in steps: ``altering_configs`` fo
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 
 from moldau.config.broker import BrokerConfig
 from moldau.controller import (
@@ -222,7 +222,7 @@ class Controller:
 
     def describe_user_scram_credentials(
         self, request: DescribeUserScramCredentialsRequest
-    ) -> DescribeUserScramCredentialsResponse:
+    ) -> Generator[None, None, DescribeUserScramCredentialsResponse]:
         return scram.describe_user_scram_credentials(self.image, request)
 
     def update_features(

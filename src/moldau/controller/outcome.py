@@ -20,11 +20,11 @@ class Outcome(NamedTuple, Generic[R]):
 Deciding = Generator[None, None, Outcome[R]]
 
 
-def decided(deciding: Deciding[R]) -> Outcome[R]:
+def decided(steps: Generator[None, None, R]) -> R:
     """Take all the steps at once."""
     while True:
         try:
-            next(deciding)
+            next(steps)
         except StopIteration as end:
-            outcome: Outcome[R] = end.value
-            return outcome
+            result: R = end.value
+            return result

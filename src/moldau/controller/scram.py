@@ -7,7 +7,7 @@ stored as in Kafka, for SASL listeners, which this broker does not have yet.
 
 import hashlib
 import hmac
-from collections import Counter
+from collections.abc import Generator
 from typing import Final
 
 from moldau.controller.outcome import Deciding, Outcome
@@ -96,15 +96,19 @@ def _record(image: MetadataImage, change: Change) -> Message:
 
 def describe_user_scram_credentials(
     image: MetadataImage, request: DescribeUserScramCredentialsRequest
-) -> DescribeUserScramCredentialsResponse:
-    """The mechanisms and iterations of the named users, or of all; no secrets."""
-    if request.users:
-        names = [user.name for user in request.users]
-    else:
-        names = sorted({user for _, user in image.scram})
-    return DescribeUserScramCredentialsResponse(
-        results=[_described(image, name, times) for name, times in Counter(names).items()],
-    )
+) -> Generator[None, None, DescribeUserScramCredentialsResponse]:
+    """The mechanisms and iterations of the named users, or of all; no secrets. A user is a step."""
+    times: dict[str, int] = {}
+    for named in request.users or ():
+        times[named.name] = times.get(named.name, 0) + 1
+        yield
+    if not times:
+        times = dict.fromkeys(sorted({user for _, user in image.scram}), 1)
+    response = DescribeUserScramCredentialsResponse()
+    for name, count in times.items():
+        response.results.append(_described(image, name, count))
+        yield
+    return response
 
 
 def _described(

@@ -233,5 +233,5 @@ def alter_user_scram_credentials(
 
 def describe_user_scram_credentials(
     broker: "Broker", request: DescribeUserScramCredentialsRequest, context: "RequestContext"
-) -> DescribeUserScramCredentialsResponse:
-    return broker.controller.describe_user_scram_credentials(request)
+) -> DescribeUserScramCredentialsResponse | Awaitable[DescribeUserScramCredentialsResponse]:
+    return context.in_turns(broker.controller.describe_user_scram_credentials(request))
