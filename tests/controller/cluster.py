@@ -3,7 +3,7 @@
 import random
 from collections.abc import Sequence
 
-from moldau.config.broker import BrokerConfig, standalone_properties
+from moldau.config.broker import BrokerConfig
 from moldau.controller.controller import Controller
 from moldau.errors import ErrorCode
 from moldau.metadata.features import SUPPORTED_FEATURES, default_features
@@ -27,7 +27,7 @@ class Cluster:
     def __init__(
         self, brokers: int = 1, level: int = 30, settings: dict[str, str] | None = None
     ) -> None:
-        self.config = BrokerConfig.from_properties(standalone_properties(settings or {}))
+        self.config = BrokerConfig.from_properties(settings or {})
         self.controller = Controller(1, CLUSTER, self.config, random.Random(7))
         self.offset = 0
         levels = default_features(level)

@@ -136,7 +136,10 @@ def test_durations_are_written_as_in_spark(text: str, expected: int) -> None:
         ({"maxOffsetsPerTrigger": "5"}, "maxOffsetsPerTrigger is for streaming queries"),
         ({"kafka.bootstrap.servers": ""}, "kafka.bootstrap.servers is missing"),
         ({"kafka.bootstrap.servers": "a:b"}, "'a:b' is not an address"),
-        ({"kafka.security.protocol": "TLS"}, "option kafka.security.protocol=TLS: one of PLAIN"),
+        (
+            {"kafka.security.protocol": "TLS"},
+            "option kafka.security.protocol=TLS: must be one of PLAIN",
+        ),
         ({"kafka.security.protocol": "SASL_SSL"}, "option kafka.sasl.mechanism is missing"),
         ({"kafka.ssl.truststore": "x"}, "kafka.ssl.truststore: Kafka's clients have no such"),
         ({"kafka.auto.offset.reset": "earliest"}, "cannot be set: use startingOffsets"),

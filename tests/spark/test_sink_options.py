@@ -71,7 +71,10 @@ def test_settings_of_the_producer_are_followed_or_without_effect() -> None:
         ({"kafka.value.serializer": "x"}, "cannot be set: values are written as they are"),
         ({"kafka.transactional.id": "x"}, "moldau.spark.exactly_once writes in transactions"),
         ({"kafka.lingerms": "x"}, "Kafka's producer has no such setting"),
-        ({"kafka.security.protocol": "SSH"}, "option kafka.security.protocol=SSH: one of PLAIN"),
+        (
+            {"kafka.security.protocol": "SSH"},
+            "option kafka.security.protocol=SSH: must be one of PLAIN",
+        ),
     ],
 )
 def test_what_is_wrong_is_named_with_what_would_be_right(

@@ -153,7 +153,7 @@ again.to("counts-of-counts", key=LONG, value=LONG)
     assert "internal topic  resetting-words" in shown.out
     assert f"checkpoints     {tmp_path}/c/resetting" in shown.out
     assert "group           resetting-" in shown.out
-    assert "Nothing was changed: give --execute" in shown.err
+    assert "Nothing was changed; add --execute to apply." in shown.err
     assert "resetting-words" in topics(bootstrap)
 
     assert main(["stream", "reset", str(app_file), "--execute"]) == 0

@@ -27,6 +27,12 @@ class Struct:
             return NotImplemented
         return all(getattr(self, name) == getattr(other, name) for name in self.FIELDS)
 
+    def __copy__(self) -> "Struct":
+        # Python's own way loses the fields of a plain class whose base is compiled.
+        made: Any = type(self)
+        copied: Struct = made(*[getattr(self, name) for name in self.FIELDS])
+        return copied
+
     def __repr__(self) -> str:
         fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.FIELDS)
         return f"{type(self).__name__}({fields})"
