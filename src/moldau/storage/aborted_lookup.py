@@ -1,8 +1,8 @@
-"""Which aborted transactions reach into a stretch of a log.
+"""Lookup of the aborted transactions that overlap a range of offsets.
 
-Each segment lists those whose markers it holds (``txn_index``). A transaction may begin
-segments before its marker, so later segments are asked until one of them says that nothing
-further on can reach back.
+Each segment lists the transactions whose markers it contains (``txn_index``). A transaction may
+begin several segments before its marker, so later segments are searched until one shows that no
+later transaction can overlap.
 """
 
 from moldau.storage.log_results import FetchData
@@ -11,7 +11,7 @@ from moldau.storage.txn_index import AbortedTxn
 
 
 def aborted_between(segments: SegmentList, start_offset: int, end_offset: int) -> list[AbortedTxn]:
-    """Aborted transactions that overlap the offsets from start up to the end."""
+    """Aborted transactions that overlap the offsets from start to end."""
     found: list[AbortedTxn] = []
     for index in range(max(segments.floor_index(start_offset), 0), len(segments)):
         aborted, is_complete = segments[index].txn_index.collect(start_offset, end_offset)
@@ -24,7 +24,7 @@ def aborted_between(segments: SegmentList, start_offset: int, end_offset: int) -
 def aborted_in(
     segments: SegmentList, start_offset: int, fetched: FetchData, log_end_offset: int
 ) -> list[AbortedTxn]:
-    """Those in what was read from ``start_offset`` on; a few too many do no harm."""
+    """Aborted transactions in data read from ``start_offset`` on, and possibly a few more."""
     segment = segments[segments.floor_index(fetched.segment_base_offset)]
     bound = segment.offset_index.upper_bound(fetched.position + fetched.size_bytes)
     following = segments.after(segment)

@@ -1,24 +1,22 @@
-"""What becomes of the batches of a log when it is compacted.
+"""Compaction of batches.
 
-A record stays if it is the last one of its key, as far as the offset map of this pass
-knows. What is left of a batch keeps its place in the log: base offset, last offset, leader
-epoch and producer fields are those of the original, so that offsets mean what they meant
-and an idempotent producer's next sequence number still follows.
+A record is kept if it is the last one with its key, according to the offset map of this pass. A
+rewritten batch keeps its base offset, last offset, leader epoch and producer fields, so that
+offsets stay valid and an idempotent producer can continue with its next sequence number.
 
-Most batches come in runs, which the record kernel filters and writes by itself
-(``run_filter``). Those it leaves out are looked at here, one by one.
+Most batches come in runs, which the record kernel filters and writes on its own (``run_filter``).
+Batches that it does not support are handled here, one by one.
 
 Rules this module keeps, all of them Kafka's:
 
-* A tombstone (a key without a value) must outlive what it deletes by
-  ``delete.retention.ms``, counted from the first pass that meets it. That pass writes the
-  end of this time, the delete horizon, into the batch, where the base timestamp was
-  (KIP-534); a later pass drops the tombstone when the horizon has come.
-* The marker of a transaction without batches goes the same way.
-* Two batches stay even if nothing is left in them, as bare headers: the last one of each
-  active producer, and the last one of the part that is cleaned.
-* Records behind the last offset of the map were not looked at, and all stay.
-* A batch that loses nothing is not changed by a bit.
+* A tombstone (a key without a value) is kept for ``delete.retention.ms`` after the first pass that
+  reads it. That pass writes the end of this time, the delete horizon, into the batch, in place of
+  the base timestamp (KIP-534); a later pass removes the tombstone when the horizon has passed.
+* The marker of a transaction without batches is removed in the same way.
+* Two kinds of batches are kept as bare headers even if they have no records left: the last one of
+  each active producer, and the last one of the part that is cleaned.
+* Records after the last offset of the map are all kept.
+* A batch that loses no record is copied unchanged.
 """
 
 from array import array
@@ -47,12 +45,12 @@ from moldau.record.run_filter import RunFilter, WrittenBatches
 from moldau.storage.cleaned_transactions import CleanedTransactions, marker_type
 from moldau.storage.txn_index import AbortedTxn
 
-# Far enough from the limits of a timestamp, whatever ``delete.retention.ms`` says.
+# Far from the limits of a timestamp, whatever the value of ``delete.retention.ms``.
 _LAST_HORIZON_MS: Final = 1 << 61
 
 
 class LastRecord(NamedTuple):
-    """The end of what an active producer wrote: its last data (-1 if none) and its epoch."""
+    """The last data offset (-1 if none) and the epoch of an active producer."""
 
     last_data_offset: int
     producer_epoch: int
@@ -63,12 +61,12 @@ class CleanedBatch(NamedTuple):
 
     header: BatchHeader
     data: bytes
-    # To be listed in the transaction index beside it.
+    # To be added to the transaction index of the cleaned segment.
     aborted_txn: AbortedTxn | None = None
 
 
 class BatchCleaner:
-    """Takes the batches of a log, in order, through one pass."""
+    """Cleans the batches of a log, in order, in one pass."""
 
     def __init__(
         self,
@@ -80,14 +78,14 @@ class BatchCleaner:
         upper_bound_offset: int,
         now_ms: int,
     ) -> None:
-        """``upper_bound_offset`` is where the part of the log ends that may be cleaned."""
+        """``upper_bound_offset`` is the end of the cleanable part of the log."""
         self._offset_map = offset_map
         self._transactions = transactions
         self._last_records = last_records
         self._config = config
         self._upper_bound_offset = upper_bound_offset
         self._now_ms = now_ms
-        # The last offsets of data batches that stay even if nothing is left in them.
+        # The last offsets of data batches that are kept even without records.
         needed = {last.last_data_offset for last in last_records.values()}
         needed.add(upper_bound_offset - 1)
         self._needed_offsets = array("q", sorted(offset for offset in needed if offset >= 0))
@@ -95,10 +93,10 @@ class BatchCleaner:
         self.records_kept = 0
 
     def clean_run(self, run: BatchRun) -> Iterator[CleanedBatch | WrittenBatches]:
-        """What is left of a run of batches, in order.
+        """The batches that remain of a run, in order.
 
         Raises:
-            CorruptBatch, ValueError: a batch is not built as it says.
+            CorruptBatch, ValueError: a batch is malformed.
         """
         run_filter = RunFilter(run, self._offset_map, self._needed_offsets, self._now_ms)
         first = 0
@@ -117,10 +115,10 @@ class BatchCleaner:
                 first += 1
 
     def clean(self, header: BatchHeader, chunk: bytes, position: int) -> CleanedBatch | None:
-        """What is left of the batch at ``position`` of ``chunk``; None if nothing is.
+        """The remainder of the batch at ``position`` of ``chunk``; None if it is removed.
 
         Raises:
-            CorruptBatch, ValueError: its records are not built as they say.
+            CorruptBatch, ValueError: its records are malformed.
         """
         self.records_read += header.record_count
         if header.is_control:
@@ -157,7 +155,7 @@ class BatchCleaner:
         return CleanedBatch(header, _copy_of(chunk, position, header), aborted_txn)
 
     def _stays_empty(self, header: BatchHeader) -> bool:
-        """Whether a batch without records is still needed for what its header says."""
+        """Whether a batch without records must be kept for its header."""
         if header.next_offset == self._upper_bound_offset:
             return True
         last = self._last_records.get(header.producer_id) if header.has_producer_id else None
@@ -201,7 +199,7 @@ class BatchCleaner:
 
 
 def _copy_of(chunk: bytes, position: int, header: BatchHeader) -> bytes:
-    """The batch as it is. A view of it would keep the whole chunk until it is written."""
+    """A copy of the batch. A view would keep the whole chunk in memory until it is written."""
     return chunk[position : position + header.size_bytes]
 
 

@@ -1,17 +1,16 @@
-"""Walking the batches of a segment file, by header or by every byte.
+"""Scanning the batches of a segment file, by headers or by every byte.
 
-A segment is batches laid end to end; each says how long it is, so the next one is
-found by arithmetic. The sparse index only says where to begin. A walk that looks for
-an offset reads headers; a walk that must be able to vouch for the bytes (recovery,
-the first read of a segment this process did not write) reads everything and checks
-the CRC of each batch.
+A segment is a sequence of batches; each contains its length, which gives the position of the next.
+The sparse index only gives a start position. A search for an offset reads headers; a scan that must
+verify the bytes (recovery, the first read of a segment that this process did not write) reads
+everything and checks the CRC of each batch.
 
 Rules this module keeps:
 
-* Whatever the bytes are, a walk ends: a batch that could not be one is a
-  ``CorruptSegment`` that names the file, the position and the reason.
-* A batch that goes past ``end`` is not a batch. While the log runs ``end`` is a batch
-  boundary, so meeting one means damage; recovery meets one after every torn write.
+* A scan of arbitrary bytes ends: an invalid batch raises ``CorruptSegment`` with the file, the
+  position and the reason.
+* A batch that extends beyond ``end`` is invalid. In a running log ``end`` is a batch boundary, so
+  that such a batch means damage; recovery finds one after every torn write.
 """
 
 import re
@@ -31,21 +30,21 @@ from moldau.record.header import (
 )
 from moldau.storage.disk import DiskFile
 
-# Base offset, length, leader epoch, magic, CRC, attributes, last offset delta: all
-# that a search by offset looks at.
+# Base offset, length, leader epoch, magic, CRC, attributes, last offset delta: everything that a
+# search by offset needs.
 _HEAD_SIZE: Final = 27
-# The length field does not count itself and the base offset before it.
+# The length field excludes itself and the base offset before it.
 _LENGTH_OVERHEAD: Final = 12
 _MAGIC: Final = 2
 
-# One read of this size covers what lies between two index entries when batches are
-# small; when they are large it costs no more than reading the header alone.
+# If batches are small, one read of this size covers the distance between two index entries; if they
+# are large, it costs no more than reading the header alone.
 _SEARCH_CHUNK: Final = 4096
 _SCAN_CHUNK: Final = 1 << 20
 
 
 class BatchPosition(NamedTuple):
-    """Where a batch lies in its segment file."""
+    """The position of a batch in its segment file."""
 
     base_offset: int
     last_offset: int
@@ -54,7 +53,7 @@ class BatchPosition(NamedTuple):
 
 
 class CorruptSegment(ApiError):  # noqa: N818  # a state of the bytes, as in Kafka
-    """Bytes that are no batch, at a known place of a segment file."""
+    """An invalid batch, with its position in a segment file."""
 
     def __init__(self, path: str, position: int, reason: str) -> None:
         super().__init__(
@@ -71,8 +70,8 @@ class CorruptSegment(ApiError):  # noqa: N818  # a state of the bytes, as in Kaf
 def find_batch(file: DiskFile, target_offset: int, position: int, end: int) -> BatchPosition | None:
     """The first batch from ``position`` on that ends at or after ``target_offset``.
 
-    None if every batch before ``end`` ends earlier. The batch found may also begin
-    after the target, where compaction took what was there.
+    None if every batch before ``end`` ends earlier. The batch may also begin after the target if
+    compaction removed the records before it.
     """
     last_offset = -1
     while position < end:
@@ -84,7 +83,7 @@ def find_batch(file: DiskFile, target_offset: int, position: int, end: int) -> B
                 file.path, position, f"{end - position} bytes are too few for a batch"
             )
         while at <= limit:
-            # Number by number: compiled code makes no object for them.
+            # One number at a time: compiled code allocates no objects for them.
             base_offset: int = read_i64_be(chunk, at)
             length: int = read_i32_be(chunk, at + 8)
             magic: int = chunk[at + 16]
@@ -115,7 +114,7 @@ def find_batch(file: DiskFile, target_offset: int, position: int, end: int) -> B
 
 
 def iter_batches(file: DiskFile, position: int, end: int) -> Iterator[tuple[int, BatchHeader]]:
-    """Position and header of each batch between two batch boundaries; CRCs are not read."""
+    """Position and header of each batch between two batch boundaries, without CRC checks."""
     while position < end:
         chunk = file.pread(min(_SEARCH_CHUNK, end - position), position)
         at = 0
@@ -135,11 +134,10 @@ def iter_valid_batches(
 ) -> Iterator[tuple[int, BatchHeader, bytes, int]]:
     """Like ``iter_batches``, but every byte is read and every CRC checked.
 
-    ``next_offset`` is the smallest that the first batch may begin with. Yields the
-    position in the file, the header, and the buffer that holds the whole batch with the
-    batch's place in it. Raises CorruptSegment at the first bad batch, after all good ones
-    before it were yielded. So much as ``chunk_bytes`` is read at a time, or one batch if
-    that is more.
+    ``next_offset`` is the smallest valid base offset of the first batch. Yields the position in the
+    file, the header, a buffer that contains the whole batch, and its position in the buffer. Raises
+    CorruptSegment at the first invalid batch, after all valid ones before it. Reads ``chunk_bytes``
+    at a time, or one batch if that is larger.
     """
     while position < end:
         chunk = read_chunk(file, position, end, chunk_bytes)
@@ -155,7 +153,7 @@ def read_chunk(file: DiskFile, position: int, end: int, chunk_bytes: int) -> byt
     """Bytes from the batch boundary ``position`` on: ``chunk_bytes``, or one batch if it is larger.
 
     Raises:
-        CorruptSegment: the first batch could not be one, or is not all there.
+        CorruptSegment: the first batch is invalid or incomplete.
     """
     chunk = file.pread(min(chunk_bytes, end - position), position)
     if len(chunk) < BATCH_HEADER_SIZE:
@@ -176,7 +174,7 @@ def valid_batch(
     None if the chunk ends before the batch does.
 
     Raises:
-        CorruptSegment: it is not a batch as it was written, or not the one that is due.
+        CorruptSegment: the batch is invalid, or has the wrong offset.
     """
     if at + BATCH_HEADER_SIZE > len(chunk):
         return None
@@ -196,10 +194,10 @@ def _wrong_crc(file: DiskFile, position: int, header: BatchHeader) -> CorruptSeg
 def _check_offsets(
     file: DiskFile, position: int, end: int, header: BatchHeader, next_offset: int
 ) -> None:
-    """The base offset lies outside of the CRC: only its neighbours can tell that it is wrong."""
+    """Check the base offset against its neighbours, since the CRC does not cover it."""
     is_right = next_offset <= header.base_offset <= header.last_offset
     if is_right and header.base_offset > next_offset:
-        # A gap, as compaction leaves them, or one bit too many. Offsets must go on from here.
+        # Either a gap left by compaction or a flipped bit. The next offset must be larger.
         following = file.pread(_HEAD_SIZE, position + header.size_bytes)
         if len(following) == _HEAD_SIZE and position + header.size_bytes + _HEAD_SIZE <= end:
             is_right = read_i64_be(following, 0) > header.last_offset
@@ -225,15 +223,15 @@ def _checked_header(file: DiskFile, chunk: bytes, at: int, position: int, end: i
 def find_valid_batch_after(
     file: DiskFile, position: int, end: int, next_offset: int
 ) -> BatchPosition | None:
-    """The first whole, valid batch that begins after ``position``, None if there is none.
+    """The first complete and valid batch that begins after ``position``, or None.
 
-    Tells a torn tail (nothing follows) from damage in the middle of a segment. Looks
-    for what a header with an offset of this segment must look like, so that arbitrary
-    bytes are skipped at the speed of a regular expression.
+    This distinguishes a torn tail (nothing follows) from damage in the middle of a segment. It
+    searches for the pattern of a header with an offset of this segment, so that arbitrary bytes are
+    skipped at the speed of a regular expression.
     """
-    # Offsets of one segment differ by less than 2^31, so the upper four bytes are known
-    # up to a carry. The magic byte stands 16 bytes in; a batch under 16 MiB has a zero
-    # on top of its length.
+    # Offsets of one segment differ by less than 2^31, so the upper four bytes are known up to a
+    # carry. The magic byte is at position 16; the length of a batch under 16 MiB starts with a zero
+    # byte.
     high = next_offset >> 32
     prefixes = b"|".join(re.escape((high + carry).to_bytes(4, "big")) for carry in (0, 1))
     pattern = re.compile(rb"(?=(?:" + prefixes + rb").{4}.{4}.{4}\x02)", re.DOTALL)

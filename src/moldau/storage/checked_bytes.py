@@ -1,14 +1,13 @@
-"""Which bytes of a segment file may be served, though this process did not write them.
+"""CRC checks of segment bytes that this process did not write.
 
-After a clean stop nobody reads a log through: it is believed to be what was written. But disks
-forget, so the bytes are checked when they are first asked for, batch by batch, and what was found
-good is remembered. Most segments are read by those who read on, so one range is enough to
-remember: a read that begins elsewhere begins a new one.
+After a clean shutdown a log is not read at startup: it is trusted. But disks can lose data, so the
+bytes are checked when they are first read, batch by batch, and the valid range is cached. Most
+reads are sequential, so a single range is enough: a read that begins elsewhere starts a new one.
 
 Rules this module keeps:
 
-* What is handed out was checked since this process began.
-* Damage is reported once, for an operator, with the place and with what lies behind it.
+* All bytes returned to readers were checked since this process started.
+* Damage is logged once, with its position and what follows it.
 """
 
 import logging
@@ -20,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 
 class CheckedBytes:
-    """What is known of one segment file."""
+    """The checked range of one segment file."""
 
     __slots__ = ("_base_offset", "_from", "_log", "_next_offset", "_reported_position", "_to")
 
@@ -31,18 +30,18 @@ class CheckedBytes:
         self.forget()
 
     def forget(self) -> None:
-        """The file was cut: what was found good may be other bytes by and by."""
+        """Discard the checked range after the file was truncated."""
         self._from = self._to = 0
         self._next_offset = self._base_offset
 
     def check(self, start: int, end: int, trusted_from: int) -> int:
         """How far readers may read from the batch boundary ``start`` towards ``end``.
 
-        Nothing from ``trusted_from`` on needs a check. The answer is short of ``end`` only if
-        a bad batch stands between.
+        Bytes from ``trusted_from`` on need no check. The result is less than ``end`` only if there
+        is a corrupt batch in between.
 
         Raises:
-            CorruptSegment: the batch at ``start`` itself is bad.
+            CorruptSegment: the batch at ``start`` is corrupt.
         """
         if self._from <= start <= self._to:
             if end <= self._to or self._to == trusted_from:
@@ -66,7 +65,7 @@ class CheckedBytes:
         return end
 
     def report(self, error: CorruptSegment, size: int) -> None:
-        """Say once where the bytes are bad, and what lies behind them in a file of ``size``."""
+        """Log the damage once, and what follows it in a file of ``size`` bytes."""
         if self._reported_position == error.position:
             return
         self._reported_position = error.position

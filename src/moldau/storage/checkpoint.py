@@ -1,13 +1,12 @@
-"""The small text files that a log directory keeps beside its logs.
+"""The small text files in a log directory.
 
-At the top of a log directory: four maps of partition to offset, the identity of the
-directory (``meta.properties``) and the mark of a clean stop. In every partition: the
-topic id and the leader epochs. The formats are Apache Kafka's, so that either broker
-can start where the other one stopped.
+A log directory has four maps of partitions to offsets, its identity (``meta.properties``), and the
+clean-shutdown marker. Every partition has a file with the topic id and one with the leader epochs.
+The formats are Apache Kafka's, so that each broker can start on the directories of the other.
 
-Every file is replaced as a whole, never edited, so a reader finds the old contents or
-the new ones. Damage therefore means that something else wrote the file or that the
-device lost it; it is reported with the file, the line and what was expected there.
+Every file is replaced atomically, so a reader finds either the old contents or the new ones. A
+damaged file was therefore written by something else or lost by the device; it is reported with the
+file, the line and what was expected there.
 """
 
 import os
@@ -32,7 +31,7 @@ _MAX_INT64: Final = 2**63 - 1
 
 
 class CorruptCheckpoint(Exception):  # noqa: N818
-    """A file that does not hold what it should: which file, which line, what was expected."""
+    """A damaged file: which file, which line, and what was expected."""
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(f"{path}: {problem}")
@@ -41,7 +40,7 @@ class CorruptCheckpoint(Exception):  # noqa: N818
 
 
 class MetaProperties(NamedTuple):
-    """Whose directory this is. Version 1 always has a cluster id and a node id."""
+    """The identity of a directory. Version 1 always has a cluster id and a node id."""
 
     version: int
     cluster_id: str | None
@@ -49,11 +48,11 @@ class MetaProperties(NamedTuple):
     directory_id: bytes | None
 
 
-# -- partition -> offset
+# -- offsets of partitions
 
 
 def read_offsets(disk: Disk, path: str) -> dict[TopicPartition, int]:
-    """Empty if there is no file, or nothing in it.
+    """The offsets in a file; empty if the file is missing or empty.
 
     Raises:
         CorruptCheckpoint: the file is damaged.
@@ -121,7 +120,7 @@ def read_partition_metadata(disk: Disk, directory: str) -> bytes | None:
         len(field) != 2 for field in fields
     ):
         raise CorruptCheckpoint(path, f"holds {lines!r}: want 'version: 0' and 'topic_id: ID'")
-    # A newer version is read too: Kafka promises that these two lines stay.
+    # Newer versions are accepted too: Kafka guarantees these two lines.
     if _parse_int(path, 1, fields[0][1], _MAX_INT32) < 0:
         raise CorruptCheckpoint(path, f"version {fields[0][1]} is unknown")
     try:
@@ -145,10 +144,10 @@ def write_partition_metadata(
 
 
 def read_meta_properties(disk: Disk, log_dir: str) -> MetaProperties | None:
-    """None if the directory was never formatted.
+    """The contents of ``meta.properties``; None if the directory is not formatted.
 
     Raises:
-        CorruptCheckpoint: the file is damaged, or of a version that is not known.
+        CorruptCheckpoint: the file is damaged or has an unknown version.
     """
     path = os.path.join(log_dir, META_PROPERTIES)
     lines = _read_lines(disk, path)
@@ -191,10 +190,10 @@ def write_meta_properties(disk: Disk, log_dir: str, properties: MetaProperties) 
 
 
 def write_clean_shutdown(disk: Disk, log_dir: str, broker_epoch: int) -> None:
-    """Say that every log in the directory was closed in order.
+    """Record that every log in the directory was closed cleanly.
 
-    The broker epoch lets the controller tell a broker that stopped in order from one
-    that lost its tail (KIP-966).
+    With the broker epoch the controller can distinguish a clean shutdown from an unclean one, which
+    may have lost records (KIP-966).
     """
     text = f'{{"version":0,"brokerEpoch":{broker_epoch}}}'
     disk.write_atomically(os.path.join(log_dir, CLEAN_SHUTDOWN), text.encode("ascii"))
@@ -205,7 +204,7 @@ def has_clean_shutdown(disk: Disk, log_dir: str) -> bool:
 
 
 def read_clean_shutdown(disk: Disk, log_dir: str) -> int | None:
-    """The epoch of the broker that stopped; None if there is no mark or no epoch in it."""
+    """The epoch of the broker that shut down; None without a marker or an epoch in it."""
     import json
 
     try:
@@ -217,14 +216,14 @@ def read_clean_shutdown(disk: Disk, log_dir: str) -> int | None:
 
 
 def remove_clean_shutdown(disk: Disk, log_dir: str) -> None:
-    """Gone for good on return: a crash must not find the mark of an earlier stop."""
+    """Remove the marker durably: a crash must not leave that of an earlier shutdown."""
     path = os.path.join(log_dir, CLEAN_SHUTDOWN)
     if disk.exists(path):
         disk.remove(path, missing_ok=True)
         disk.sync_dir(log_dir)
 
 
-# -- the shared text format: version, number of entries, one entry a line
+# -- the common text format: version, number of entries, one entry per line
 
 
 def _read_lines(disk: Disk, path: str) -> list[str] | None:
@@ -239,7 +238,7 @@ def _read_lines(disk: Disk, path: str) -> list[str] | None:
 
 
 def _read_entries(disk: Disk, path: str) -> list[tuple[int, str]]:
-    """Line numbers and lines of the entries. A file with no entry count yet is an empty one."""
+    """Line numbers and lines of the entries. A file without an entry count is empty."""
     lines = _read_lines(disk, path)
     if not lines:
         return []
@@ -281,7 +280,7 @@ def _required_int(path: str, values: Mapping[str, str], name: str) -> int:
 
 
 def _parse_properties(text: str) -> dict[str, str]:
-    """As much of Java's properties format as this file needs: comments and escaped characters."""
+    """Parse the subset of Java's properties format used here: comments and escaped characters."""
     values: dict[str, str] = {}
     for line in text.splitlines():
         line = line.strip()

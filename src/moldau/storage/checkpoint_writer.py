@@ -1,15 +1,15 @@
-"""Writing the checkpoint files of log directories, off the event loop where that is possible.
+"""Writing the checkpoint files of log directories, outside the event loop if possible.
 
-A checkpoint is replaced as a whole, with an fsync, which would hold up every client if
-the loop waited for it. So the periodic ones are written by a thread; the loop only says
-what should be in them.
+A checkpoint is replaced as a whole, with an fsync that would delay every client if the event loop
+waited for it. So periodic checkpoints are written by the executor; the event loop only provides the
+contents.
 
 Rules this module keeps:
 
-* What is written last is what was asked for last, whichever thread comes first.
-* A checkpoint that would not change is not written.
-* A full disk, or no free descriptor, is no reason to give a directory up: the old checkpoint
-  stays.
+* The file ends up with the latest requested contents, in whatever order the threads run.
+* An unchanged checkpoint is not written.
+* If the disk is full or there is no free descriptor, the directory stays online and the old
+  checkpoint stays in place.
 """
 
 import functools
@@ -39,32 +39,32 @@ class CheckpointWriter:
         self._written: dict[str, dict[TopicPartition, int]] = {}
 
     def found(self, log_dir: str, name: str, offsets: dict[TopicPartition, int]) -> None:
-        """What a start read: it is there, and need not be written again."""
+        """Register a checkpoint read at startup, which need not be written again."""
         self._wanted[f"{log_dir}/{name}"] = self._written[f"{log_dir}/{name}"] = offsets
 
     def may_name(self, log_dir: str, topic_partition: TopicPartition) -> bool:
-        """Whether a checkpoint in ``log_dir``, or one on its way there, has this partition."""
+        """Whether a checkpoint of ``log_dir``, written or pending, contains this partition."""
         return any(
             topic_partition in offsets and path.rpartition("/")[0] == log_dir
             for known in (self._wanted, self._written)
-            # A copy, because a thread that writes may add to it.
+            # A copy, because a writing thread may add to it.
             for path, offsets in list(known.items())
         )
 
     def write(self, log_dir: str, name: str, offsets: dict[TopicPartition, int]) -> None:
-        """Return when it is on the device, or the failure has been reported."""
+        """Return when the file is durable, or the failure has been reported."""
         self._wanted[f"{log_dir}/{name}"] = offsets
         self._store(log_dir, name)
 
     def planned(
         self, log_dir: str, name: str, offsets: dict[TopicPartition, int]
     ) -> Callable[[], None]:
-        """Like ``write``, but the writing is for the caller to do, in any thread."""
+        """Like ``write``, but return the writing as work for any thread."""
         self._wanted[f"{log_dir}/{name}"] = offsets
         return functools.partial(self._store, log_dir, name)
 
     def write_soon(self, log_dir: str, name: str, offsets: dict[TopicPartition, int]) -> None:
-        """Like ``write``, on a thread if there is one, which also looks whether it changed."""
+        """Like ``write``, but in the executor if there is one, including the comparison."""
         self._wanted[f"{log_dir}/{name}"] = offsets
         if self._executor is None:
             self._store(log_dir, name)

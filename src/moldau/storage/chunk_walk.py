@@ -1,8 +1,8 @@
-"""From one batch boundary of a segment to another, a chunk of many batches at a time.
+"""Scanning a segment between two batch boundaries in chunks of many batches.
 
-The record kernel takes what it can of a chunk, a run of plain batches (``batch_run``); the walk
-then looks at the one batch where the run ended, and the kernel goes on behind it. Both check
-every byte, so what is damaged is not taken by the kernel, and reported here.
+The record kernel takes runs of plain batches from a chunk (``batch_run``); the batch at which a run
+ended is taken individually, and the kernel continues after it. Both check every byte, so damaged
+batches are never part of a run, and are reported here.
 """
 
 from moldau.record.batch_run import BatchRun, find_run
@@ -12,14 +12,14 @@ from moldau.storage.disk import DiskFile
 
 
 class ChunkWalk:
-    """Where a walk has come to: ``chunk[at]`` is the first byte of the next batch."""
+    """The position of a scan: ``chunk[at]`` is the first byte of the next batch."""
 
     __slots__ = ("_chunk_bytes", "_end", "_file", "_next_offset", "_position", "at", "chunk")
 
     def __init__(
         self, file: DiskFile, start: int, end: int, next_offset: int, chunk_bytes: int
     ) -> None:
-        """``next_offset`` is the smallest that the first batch may begin with."""
+        """``next_offset`` is the smallest valid base offset of the first batch."""
         self._file = file
         self._position = start
         self._end = end
@@ -29,7 +29,7 @@ class ChunkWalk:
         self.at = 0
 
     def read(self) -> bool:
-        """Read the next chunk, when nothing more is to be taken of this; False at the end.
+        """Read the next chunk when this one is used up; False at the end.
 
         Raises:
             CorruptSegment, OSError.
@@ -43,7 +43,7 @@ class ChunkWalk:
         return True
 
     def take_run(self) -> BatchRun | None:
-        """The plain batches that are next, if there are any."""
+        """The run of plain batches at the current position, if there is one."""
         run = find_run(self.chunk, self.at, self._next_offset)
         if run is not None:
             self.at = run.end
@@ -51,7 +51,7 @@ class ChunkWalk:
         return run
 
     def take_batch(self) -> tuple[int, BatchHeader] | None:
-        """The batch that is next, whatever it is, with its place; None if the chunk is used up.
+        """Position and header of the next batch, of any kind; None if the chunk is used up.
 
         Raises:
             CorruptSegment, OSError.

@@ -1,14 +1,13 @@
-"""The segment that a pass of the cleaner writes, from its first byte to its swap.
+"""The segment that a cleaning pass writes, from its creation to its swap.
 
-It lies beside the segments it is made from, under the suffix ``.cleaned``, until it is whole
-and on the device; a crash before that costs the work and nothing else. Then its files are
-renamed to ``.swap``: from that moment on it is worth more than its sources, and a start
-that finds it so finishes what follows (``leftovers``). The sources are put away as deleted
-segments are, and the suffix goes.
+It has the suffix ``.cleaned`` until it is complete and durable; a crash before that costs only the
+work. Then its files are renamed to ``.swap``: from then on it takes precedence over its source
+segments, and a startup that finds it completes the swap (``leftovers``). The sources are then
+treated like deleted segments, and the suffix is removed.
 
-Name changes in one directory reach the device in the order in which they were made, on the
-simulated disk and on the file systems that keep a journal. So no sync is needed between
-them, and only the last step must be durable before the checkpoint tells of it.
+Renames in one directory reach the device in order, on the simulated disk and on journaling file
+systems. So no sync is needed between them, and only the last step must be durable before the
+checkpoint is written.
 """
 
 from dataclasses import replace
@@ -29,14 +28,14 @@ from moldau.storage.segment import (
     segment_path,
 )
 
-# Batches are gathered up to this size and written at once.
+# Batches are collected up to this size and written at once.
 _WRITE_BYTES: Final = 512 * 1024
-# As many as one call to the operating system takes.
+# The maximum for one call to the operating system.
 _MOST_PARTS: Final = 1024
 
 
 class CleanedSegment:
-    """Takes cleaned batches and becomes a segment. Used by the cleaner's thread only."""
+    """Collects cleaned batches into a segment. Used only by the cleaner's thread."""
 
     def __init__(
         self, disk: Disk, directory: str, base_offset: int, config: LogConfig, now_ms: int
@@ -47,7 +46,7 @@ class CleanedSegment:
         self._parts: list[Buffer] = []
         self._parts_bytes = 0
         self._end = 0
-        # What an earlier pass, which was aborted, may have failed to remove.
+        # Files of an aborted pass that may not have been removed.
         remove_cleaned(disk, directory, base_offset)
         self.segment = Segment(
             disk,
@@ -64,7 +63,7 @@ class CleanedSegment:
         return self._end
 
     def append(self, batch: CleanedBatch | WrittenBatches) -> None:
-        """Add a batch, or many; they may stay in memory for a while. Raises OSError."""
+        """Add one or more batches; they may be buffered in memory. Raises OSError."""
         if isinstance(batch, CleanedBatch):
             self.segment.rebuild_with(self._end, batch.header)
             if batch.aborted_txn is not None:
@@ -91,7 +90,7 @@ class CleanedSegment:
             self._parts_bytes = 0
 
     def finish(self, modified_ms: int) -> Segment:
-        """Everything on the device; the segment is as old as what it was made from.
+        """Make everything durable; the segment gets the modification time of its sources.
 
         Raises OSError.
         """
@@ -105,7 +104,7 @@ class CleanedSegment:
         return segment
 
     def close(self) -> None:
-        """Give the descriptors back; whoever uses the segment opens it for himself."""
+        """Close the files; users of the segment open them again."""
         self.segment.log.close()
         self.segment.txn_index.close()
 
@@ -113,18 +112,18 @@ class CleanedSegment:
 def open_cleaned(
     disk: Disk, directory: str, base_offset: int, config: LogConfig, now_ms: int
 ) -> Segment:
-    """The segment that ``CleanedSegment.finish`` left, for whoever did not make it himself.
+    """Open the result of ``CleanedSegment.finish``, possibly of another process.
 
     Raises OSError.
     """
     segment = Segment(disk, directory, base_offset, config, now_ms, file_suffix=CLEANED_SUFFIX)
-    # Its bytes are as good as those this process has written: nobody need check them again.
+    # Its bytes are trusted as if this process had written them.
     segment.end_rebuild(segment.size)
     return segment
 
 
 def remove_cleaned(disk: Disk, directory: str, base_offset: int) -> None:
-    """Remove the files of a cleaned segment that nobody wants. Raises OSError."""
+    """Remove the files of an unused cleaned segment. Raises OSError."""
     for suffix in (LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX, TXN_INDEX_SUFFIX):
         path = segment_path(directory, base_offset, suffix + CLEANED_SUFFIX)
         disk.remove(path, missing_ok=True)

@@ -1,15 +1,14 @@
-"""What the cleaner must know of transactions while it walks through a log.
+"""The transactions that the cleaner tracks while it scans a log.
 
-Records of an aborted transaction are nobody's and can go. Its marker must stay until they
-are gone: a consumer that meets them without the marker would take them for committed or
-wait for ever. The same holds for the marker of a commit, which may go once no batch of
-its transaction is left, and not before ``delete.retention.ms`` have passed since then, so
-that a reader which is on its way through the log still meets it.
+Records of an aborted transaction can be removed. Its marker must be kept until they are gone: a
+consumer that read them without the marker would take them for committed or wait forever. A commit
+marker can likewise be removed once no batch of its transaction is left, and after another
+``delete.retention.ms``, so that consumers that are already reading the log still see it.
 
-The transaction index of a segment follows: an aborted transaction is listed in the
-cleaned segment that holds its marker, as long as a batch of it was there to be cleaned.
+An aborted transaction is listed in the transaction index of the cleaned segment that contains its
+marker, if there was still a batch of it to clean.
 
-The batches must be shown in the order of their offsets.
+Batches must be passed in the order of their offsets.
 """
 
 from heapq import heapify, heappop
@@ -21,24 +20,24 @@ from moldau.storage.txn_index import AbortedTxn
 
 
 def marker_type(header: BatchHeader, chunk: bytes, position: int) -> int | None:
-    """What the control batch at ``position`` says; None if it was emptied by an earlier pass.
+    """The type of the control batch at ``position``; None if an earlier pass emptied it.
 
     Raises:
-        CorruptBatch: it is not built as a control batch is.
+        CorruptBatch: the control batch is malformed.
     """
     records = decode_payload(read_payload(chunk, position, header), header)
     return decode_control_key(records[0].key) if records else None
 
 
 class CleanedTransactions:
-    """The transactions that are open at the place the cleaner has reached."""
+    """The transactions that are open at the current position of the cleaner."""
 
     def __init__(self, aborted: list[AbortedTxn]) -> None:
-        """``aborted`` are all that reach into the part of the log to be walked."""
-        # By first offset; the producer id only settles what cannot happen, a tie.
+        """``aborted`` are all that overlap the scanned part of the log."""
+        # By first offset; the producer id would only break a tie, which cannot happen.
         self._to_come = [(txn.first_offset, txn.producer_id, txn) for txn in aborted]
         heapify(self._to_come)
-        # Producer id to the transaction and whether a batch of it was met.
+        # Producer id to the transaction and whether a batch of it was seen.
         self._aborted: dict[int, tuple[AbortedTxn, bool]] = {}
         self._committed: dict[int, None] = {}
 
@@ -57,9 +56,9 @@ class CleanedTransactions:
     def on_marker(
         self, header: BatchHeader, control_type: int | None
     ) -> tuple[bool, AbortedTxn | None]:
-        """Whether a control batch is needed no longer, and what to list in the index if it is.
+        """Whether a control batch is no longer needed, and the index entry if it is.
 
-        ``control_type`` is what ``marker_type`` says of it.
+        ``control_type`` is the result of ``marker_type``.
         """
         self._begin_up_to(header.last_offset)
         if control_type is None:

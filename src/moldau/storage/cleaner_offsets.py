@@ -1,22 +1,21 @@
-"""Which part of a compacted log may be cleaned now, and which log needs it most.
+"""Which part of a compacted log can be cleaned, and which log needs it most.
 
-A compacted log has a clean tail, in which every key stands once, and a dirty head behind it:
+A compacted log has a clean tail, in which every key occurs once, followed by a dirty head:
 
     log start          first dirty         first uncleanable            active        end
        |---- clean ----|------- cleanable ------|------- not yet --------|------------|
 
-A pass reads the dirty part, learns the last offset of every key in it, and writes clean and
-dirty segments anew without what has been superseded. Afterwards the clean part reaches as
-far as the pass could see; ``cleaner-offset-checkpoint`` remembers it.
+A pass reads the dirty part, finds the last offset of every key in it, and rewrites clean and dirty
+segments without superseded records. Afterwards the clean part extends to the end of what the pass
+read, which is stored in ``cleaner-offset-checkpoint``.
 
 Rules this module keeps:
 
-* Nothing is cleaned that could still change its meaning: not the active segment, and not
-  what is above the last stable offset. Whether it is on the device is no question here, as
-  in Kafka: the pass sees to that (``cleaning_pass``).
-* ``min.compaction.lag.ms`` keeps young records; ``max.compaction.lag.ms`` makes old ones
-  count, however small their share of the log is.
-* Whole segments are cleaned, so an offset that bounds the work is the base of a segment.
+* Records that are not final are not cleaned: those in the active segment and above the last stable
+  offset. As in Kafka they need not be flushed: the pass does that (``cleaning_pass``).
+* ``min.compaction.lag.ms`` protects recent records; ``max.compaction.lag.ms`` forces the cleaning
+  of old ones even if the dirty ratio is small.
+* Whole segments are cleaned, so the bounds are base offsets of segments.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,7 +30,7 @@ T = TypeVar("T")
 
 
 class SegmentFacts(NamedTuple):
-    """What is asked about one segment. Timestamps are in milliseconds, -1 if there is none."""
+    """The properties of a segment that matter here. Timestamps are in milliseconds, -1 if none."""
 
     base_offset: int
     size_bytes: int
@@ -40,26 +39,26 @@ class SegmentFacts(NamedTuple):
 
 
 class LogFacts(NamedTuple):
-    """What is asked about one log; the last of its segments is the active one."""
+    """The properties of a log that matter here; its last segment is the active one."""
 
     log_start_offset: int
     log_end_offset: int
     last_stable_offset: int
     segments: Sequence[SegmentFacts]
-    # Where the last pass ended, UNKNOWN if there was none.
+    # Where the last pass ended; UNKNOWN if there was none.
     checkpoint: int = UNKNOWN
 
 
 class DirtyLog(NamedTuple):
-    """What a pass over a log would find."""
+    """What a pass over a log would clean."""
 
     first_dirty_offset: int
     first_uncleanable_offset: int
     clean_bytes: int
     cleanable_bytes: int
-    # A record has waited longer than max.compaction.lag.ms.
+    # A record is older than max.compaction.lag.ms.
     is_overdue: bool
-    # The checkpoint lies outside of the log: something cut it, or it is another log's.
+    # The checkpoint is outside the log, which was truncated or recreated.
     is_checkpoint_invalid: bool
 
     @property
@@ -68,7 +67,7 @@ class DirtyLog(NamedTuple):
 
     @property
     def cleanable_ratio(self) -> float:
-        """How much of what a pass would read is dirty."""
+        """The dirty share of the bytes that a pass would read."""
         return self.cleanable_bytes / self.total_bytes if self.total_bytes else 0.0
 
     def is_worth_cleaning(self, config: LogConfig) -> bool:
@@ -78,21 +77,21 @@ class DirtyLog(NamedTuple):
 
 
 def needs_first_timestamps(config: LogConfig) -> bool:
-    """Whether ``find_dirty`` looks at ``SegmentFacts.first_timestamp``, which costs a read."""
+    """Whether ``find_dirty`` uses ``SegmentFacts.first_timestamp``, which costs a read."""
     return config.max_compaction_lag_ms < _FOREVER
 
 
 def needs_largest_timestamps(config: LogConfig) -> bool:
-    """Whether ``find_dirty`` looks at ``SegmentFacts.largest_timestamp``."""
+    """Whether ``find_dirty`` uses ``SegmentFacts.largest_timestamp``."""
     return config.min_compaction_lag_ms > 0
 
 
 def find_dirty(log: LogFacts, config: LogConfig, now_ms: int) -> DirtyLog:
-    """Where the dirty part begins and ends, and how large it is."""
+    """The beginning, end and size of the dirty part."""
     first_dirty = log.checkpoint if log.checkpoint != UNKNOWN else log.log_start_offset
     is_invalid = not log.log_start_offset <= first_dirty <= log.log_end_offset
     if is_invalid:
-        # Cleaning too much costs time only.
+        # Cleaning too much costs only time.
         first_dirty = log.log_start_offset
 
     bound = min(
@@ -124,7 +123,7 @@ def _dirty_inactive(log: LogFacts, first_dirty: int) -> list[SegmentFacts]:
 
 
 def _first_too_young(log: LogFacts, first_dirty: int, min_lag_ms: int, now_ms: int) -> int:
-    """The base of the first segment with a record younger than ``min.compaction.lag.ms``."""
+    """The base offset of the first segment with a record within ``min.compaction.lag.ms``."""
     if min_lag_ms > 0:
         for segment in _dirty_inactive(log, first_dirty):
             if segment.largest_timestamp > now_ms - min_lag_ms:
@@ -140,7 +139,7 @@ def _is_overdue(log: LogFacts, first_dirty: int, max_lag_ms: int, now_ms: int) -
 
 
 def _base_at_or_before(segments: Sequence[SegmentFacts], offset: int) -> int:
-    """The base of the segment that ``offset`` lies in; of the first if it lies before all."""
+    """The base offset of the segment that contains ``offset``; of the first if it is before all."""
     found = segments[0].base_offset
     for segment in segments:
         if segment.base_offset > offset:
@@ -150,6 +149,6 @@ def _base_at_or_before(segments: Sequence[SegmentFacts], offset: int) -> int:
 
 
 def filthiest_first(logs: Iterable[tuple[T, DirtyLog]]) -> list[T]:
-    """The logs by their share of dirty bytes; equals in the order in which they come."""
+    """The logs by descending dirty ratio; the order of equal ones is kept."""
     ordered = sorted(logs, key=lambda item: item[1].cleanable_ratio, reverse=True)
     return [log for log, _ in ordered]

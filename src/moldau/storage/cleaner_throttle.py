@@ -1,8 +1,8 @@
-"""How long a cleaner must wait so that all of them together stay below a rate.
+"""The throttle that keeps all cleaners together below an I/O rate.
 
-``log.cleaner.io.max.bytes.per.second`` counts what is read and what is written. Every
-transfer is booked at the time it would end at that rate; whoever books must wait until
-then. So a burst is paid for by the next wait, and an idle time is not saved up.
+``log.cleaner.io.max.bytes.per.second`` applies to reads and writes together. Every transfer is
+booked at the time at which it would end at that rate, and the caller must wait until then. So a
+burst lengthens the next wait, and idle time is not credited.
 """
 
 import threading

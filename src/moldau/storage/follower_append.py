@@ -1,7 +1,7 @@
-"""Appending batches whose offsets another broker gave out.
+"""Appending batches as a follower, with the offsets assigned by the leader.
 
-A follower writes what the leader has, so there is nothing to decide: the batches are
-checked (a network lies between) and written in as few pieces as the segments allow.
+A follower writes exactly the leader's batches: they are checked, since they came over the network,
+and written in as few pieces as the segments allow.
 """
 
 from typing import TYPE_CHECKING
@@ -64,10 +64,10 @@ def _check(
 def write_batches(
     log: "PartitionLog", data: memoryview | bytes, headers: list[BatchHeader]
 ) -> None:
-    """Write whole batches; the end of the log and the producers follow with every piece.
+    """Write complete batches; the log end offset and the producer state are updated per piece.
 
-    A piece is what fits the active segment. If the disk fails between two pieces, the
-    first ones stay: the log is shorter than asked for, but right.
+    A piece is what fits into the active segment. If the disk fails between two pieces, the first
+    ones stay: the log is shorter than requested, but correct.
     """
     config = log.config
     now_ms = log.now_ms()
@@ -104,7 +104,7 @@ def _write_piece(log: "PartitionLog", data: memoryview | bytes, piece: list[Batc
     log.log_end_offset = piece[-1].next_offset
     position = 0
     for header in piece:
-        # Before the next roll: it takes a snapshot of the producers.
+        # Before the next roll, which takes a snapshot of the producer state.
         replay_batch(log.producers, header, data, position, segment.txn_index)
         position += header.size_bytes
     piece.clear()

@@ -1,10 +1,9 @@
-"""What the sparse indexes of a segment have in common.
+"""The base of the sparse indexes of a segment.
 
-An index is a file of entries of one size, sorted. It is only ever appended to at the
-end, asked mostly about its end, and can be rebuilt from the log. So the newest entries
-stay in memory (the *tail*), reach the file in bulk, and everything older is found by
-binary search in the file, through the page cache. An index that nobody uses holds
-neither entries nor a descriptor.
+An index is a file of sorted entries of a fixed size. It is only appended to, is mostly searched
+near its end, and can be rebuilt from the log. So the newest entries stay in memory (the *tail*) and
+are written in bulk, and older ones are found by binary search in the file, through the page cache.
+An unused index needs neither memory for entries nor a descriptor.
 
                     +------------------------------+
       in the file   |  0 ........ stored           |
@@ -14,30 +13,29 @@ neither entries nor a descriptor.
 
 Rules this module keeps:
 
-* ``tail_start <= stored <= entries``: every entry is in at least one of the two.
-* What is in the file is whole entries. ``write`` hands the rest to the page cache
-  (a segment that is rolled or closed), ``flush`` to the device. A file that was not
-  changed since is not flushed again: a stop must not fsync thousands of idle ones.
-* Apache Kafka gives the index of its active segment its full size in advance, and a
-  crash leaves it so. Entries of zeros at the end are therefore not entries, and the
-  first write cuts them off.
+* ``tail_start <= stored <= entries``: every entry is in the file, in memory, or both.
+* The file contains whole entries. ``write`` passes the rest to the page cache (when a segment is
+  rolled or closed), ``flush`` to the device. A file that has not changed since is not flushed
+  again: a shutdown must not fsync thousands of idle ones.
+* Apache Kafka preallocates the index of its active segment, and a crash leaves it at its full size.
+  Zeros at the end are therefore not entries, and the first write truncates them.
 """
 
 from typing import ClassVar, Final
 
 from moldau.storage.disk import Disk, DiskFile
 
-# How many of the newest entries stay in memory. With an entry every 4 KiB this is the
-# last 2 MiB of the log at least, where consumers that keep up read.
+# How many of the newest entries stay in memory. With an entry every 4 KiB this covers at least the
+# last 2 MiB of the log, where consumers that keep up read.
 TAIL_ENTRIES: Final = 512
 
 
 class CorruptIndex(Exception):  # noqa: N818
-    """The index does not fit its segment; it must be rebuilt from the log."""
+    """The index does not match its segment and must be rebuilt from the log."""
 
 
 def sync_file(disk: Disk, path: str) -> None:
-    """Fsync a file that is not open; one that does not exist is fine."""
+    """Fsync a file that is not open; a missing one is not an error."""
     try:
         file = disk.open(path)
         file.fsync()
@@ -47,38 +45,38 @@ def sync_file(disk: Disk, path: str) -> None:
 
 
 class IndexFile:
-    """Base of the offset index and the time index; they know what an entry is."""
+    """Base of the offset index and the time index, which define the entries."""
 
     __slots__ = ("_disk", "_file", "_is_durable", "_stored", "_tail_start", "base_offset", "path")
 
     entry_size: ClassVar[int]
 
     def __init__(self, disk: Disk, path: str, base_offset: int) -> None:
-        """Touches nothing on disk; the file is read when it is first needed."""
+        """Does not access the disk; the file is read when it is first needed."""
         self._disk = disk
         self._file: DiskFile | None = None
-        # Whether the file is as the last flush, or whoever wrote it before us, left it.
+        # Whether the file is unchanged since the last flush, or since it was found on disk.
         self._is_durable = True
         self._stored = -1
         self._tail_start = 0
         self.base_offset = base_offset
         self.path = path
 
-    # -- what an entry is
+    # -- defined by subclasses
 
     def _tail_size(self) -> int:
         raise NotImplementedError
 
     def _tail_bytes(self, first: int) -> bytes:
-        """The tail from its ``first``-th entry on, as the file holds it."""
+        """The tail from its ``first``-th entry on, in file format."""
         raise NotImplementedError
 
     def _drop_tail(self, first: int, last: int) -> None:
-        """Forget the tail's entries ``first`` (inclusive) to ``last``."""
+        """Remove the entries ``first`` (inclusive) to ``last`` of the tail."""
         raise NotImplementedError
 
     def _load_last(self) -> None:
-        """Bring what is remembered of the last entry in line with the entries."""
+        """Update the cached last entry."""
         raise NotImplementedError
 
     # -- size
@@ -97,11 +95,11 @@ class IndexFile:
         return self.entries * self.entry_size
 
     def is_full(self, max_bytes: int) -> bool:
-        """Whether one more entry would make the file larger than ``max_bytes``."""
+        """Whether one more entry would exceed ``max_bytes``."""
         return self.entries >= max_bytes // self.entry_size
 
     def sanity_check(self) -> None:
-        """Look for obvious damage. Cheap: reads the first and the last entry at most.
+        """Check for obvious damage, reading at most the first and the last entry.
 
         Raises:
             CorruptIndex: the index must be rebuilt.
@@ -113,22 +111,22 @@ class IndexFile:
                 f"{self.path} has {size} bytes, which is not a multiple of {self.entry_size}"
             )
 
-    # -- life of the file
+    # -- the file
 
     def create(self) -> None:
-        """Make an empty file for a new segment; what was at the path is gone."""
+        """Create an empty file for a new segment; an existing one is truncated."""
         self.close_without_writing()
         file = self._disk.open(self.path, create=True)
         if file.size:
             self._is_durable = False
             file.truncate(0)
-        # An index is written rarely and a partition may never be: hold no descriptor.
+        # Indexes are rarely written, and some partitions never: keep no descriptor open.
         file.close()
         self._stored = 0
         self._load_last()
 
     def write(self) -> None:
-        """Hand entries that are only in memory to the operating system."""
+        """Write entries that are only in memory to the file, without fsync."""
         if self._stored < 0:
             return
         unwritten = self._stored - self._tail_start
@@ -138,14 +136,14 @@ class IndexFile:
             self._stored = self._tail_start + self._tail_size()
 
     def flush(self) -> None:
-        """Everything on the device. Needed before the recovery point passes the segment.
+        """Make all entries durable. Required before the recovery point passes the segment.
 
-        Of a finished segment, after ``write``, this may run in another thread.
+        For an inactive segment, after ``write``, this may run in another thread.
         """
         self.write()
         if self._is_durable:
             return
-        # Entries may have been written before a release, so it need not be open.
+        # Entries may have been written before a release, so the file need not be open.
         if self._file is not None:
             self._file.fsync()
         else:
@@ -153,18 +151,18 @@ class IndexFile:
         self._is_durable = True
 
     def release(self) -> None:
-        """Write, then hold nothing: what an index that is not in use should cost."""
+        """Write, then release memory and descriptor: an unused index should cost nothing."""
         self.write()
         self.close_without_writing()
 
     def close(self) -> None:
-        """Write and let go; cuts off what Apache Kafka allocated in advance."""
+        """Write and release; truncates what Apache Kafka preallocated."""
         if self._stored >= 0:
             self._trimmed()
         self.release()
 
     def close_without_writing(self) -> None:
-        """Let go of everything; entries that were not written are lost."""
+        """Release everything; entries that were not written are lost."""
         self._drop_tail(0, self._tail_size())
         self._tail_start = 0
         self._stored = -1
@@ -177,7 +175,7 @@ class IndexFile:
         self.moved(path)
 
     def moved(self, path: str) -> None:
-        """The file lies at ``path`` now, because its directory was renamed."""
+        """Set the path after the directory was renamed."""
         self.path = path
         if self._file is not None:
             self._file.moved(path)
@@ -190,7 +188,7 @@ class IndexFile:
     # -- entries
 
     def reset(self) -> None:
-        """Forget all entries; makes the file if it is missing."""
+        """Remove all entries; creates the file if it is missing."""
         if self.exists():
             self._truncate_to_entries(0)
             self._trimmed()
@@ -211,14 +209,14 @@ class IndexFile:
         self._load_last()
 
     def _make_room_in_tail(self) -> None:
-        """Keep the tail short: half of it goes to the file when it has twice its size."""
+        """Write the tail and drop its older half when it has reached twice its size."""
         if self._tail_size() >= 2 * TAIL_ENTRIES:
             self.write()
             self._drop_tail(0, TAIL_ENTRIES)
             self._tail_start += TAIL_ENTRIES
 
     def _read(self, first: int, count: int) -> bytes:
-        """Entries from the file; only what is below ``stored``."""
+        """Read entries from the file, below ``stored``."""
         size = self.entry_size
         data = self._opened().pread(count * size, first * size)
         if len(data) != count * size:
@@ -230,7 +228,7 @@ class IndexFile:
         return file if file is not None else self._open()
 
     def _trimmed(self) -> DiskFile:
-        """The file, ending after the last stored entry."""
+        """The file, truncated after the last stored entry."""
         file = self._opened()
         size = self._stored * self.entry_size
         if file.size > size:
@@ -249,7 +247,7 @@ class IndexFile:
         return file
 
     def _count_entries(self, slots: int) -> int:
-        """How many of the file's slots hold entries: zeros at the end do not."""
+        """The number of slots that contain entries: zeros at the end do not count."""
         self._stored = slots
         if slots == 0 or any(self._read(slots - 1, 1)):
             return slots

@@ -1,11 +1,11 @@
-"""Appending a batch to which this broker gives its offsets.
+"""Appending a batch as the leader, which assigns its offsets.
 
-What can refuse a batch comes first: whether it is well formed, unless the caller has checked that,
-whether its producer may write it, or has written it before. Then it goes to the end of the log, and
-at last the log moves its end.
+Validation comes first: the format of the batch, unless the caller has checked it, and the state of
+its producer, which may be fenced or have sent the batch before. Then the batch is written, and last
+the log end offset advances.
 
-A transaction marker is a batch like any other to its readers, but what is in it changes what is
-known of its producer. It takes the way of a follower, which looks into such batches anyway.
+A transaction marker also changes the state of its producer, so its contents are needed. It is
+appended as on a follower, which reads the contents of control batches anyway.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -62,7 +62,7 @@ def append_produced(
         )
     except OSError as error:
         raise log.storage_error(error, "appending to") from error
-    # The end offset moves last: whoever sees it must find the bytes there.
+    # The log end offset advances last: everything below it must be readable.
     log.log_end_offset = end_offset = last_offset + 1
     if has_producer:
         log.producers.update(header, first_offset, last_offset)
@@ -101,7 +101,7 @@ def _validate_internal(
 def _appended_before(
     log: "PartitionLog", duplicate: DuplicateBatch, origin: AppendOrigin
 ) -> LogAppendInfo:
-    """The answer to a batch that comes again. Its first copy may not have been flushed yet."""
+    """The result for a duplicate batch. The first copy may not have been flushed yet."""
     return LogAppendInfo(
         duplicate.first_offset,
         duplicate.last_offset,

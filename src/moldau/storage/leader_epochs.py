@@ -1,25 +1,25 @@
-"""Which leader wrote which part of a log.
+"""The leader epochs of a log: which leader wrote which offsets.
 
-Every leader of a partition has an epoch, given by the controller, and stamps it into
-the batches it writes. Remembering where each epoch began lets a follower, or a consumer,
-find out where its history parts from the leader's (KIP-101, KIP-320), with one question:
-where does this epoch end in your log?
+The controller assigns an epoch to every leader of a partition, and the leader stamps it into the
+batches it writes. With the start offset of each epoch, a follower or a consumer can find where its
+log diverges from the leader's (KIP-101, KIP-320) by asking one question: where does this epoch end
+in your log?
 
-The entries are few: one for each leader that wrote something. They live in memory and in
-the ``leader-epoch-checkpoint`` file of the partition.
+There are few entries: one for each leader that wrote something. They are kept in memory and in the
+``leader-epoch-checkpoint`` file of the partition.
 
 Rules this module keeps:
 
-* Epochs and start offsets both grow from entry to entry. A new entry wins over older
-  ones that contradict it, because it describes the batches that are there now.
-* A new epoch is noted in memory; the append path does not wait for the disk, another
-  thread writes the file soon after (``write_late``). Nothing is lost meanwhile as long as
-  ``flush`` comes before the recovery point moves: recovery reads every batch behind the
-  recovery point and assigns their epochs again.
-* Whoever writes the file holds ``writing``, and a late write of entries that changed since
-  does nothing. So the file never goes back to what it was.
-* Forgetting entries that are on disk (the end of the log was cut off) writes at once.
-  Otherwise they could come back after a crash and describe batches of a later leader.
+* Both epochs and start offsets increase from entry to entry. A new entry replaces older ones that
+  contradict it, because it describes the batches that are in the log now.
+* A new epoch is added in memory; an append does not wait for the disk, but another thread writes
+  the file soon after (``write_late``). No epoch is lost if ``flush`` comes before the recovery
+  point advances: recovery reads every batch above the recovery point and assigns their epochs
+  again.
+* The file is written with the lock ``writing`` held, and a late write of entries that have since
+  changed does nothing. So the file never reverts to older contents.
+* Removing entries that are on disk (the log was truncated) writes the file immediately. Otherwise
+  they could reappear after a crash and describe batches of a later leader.
 """
 
 import threading
@@ -56,9 +56,9 @@ class LeaderEpochCache:
     )
 
     def __init__(self, disk: Disk, path: str, *, is_new: bool = False) -> None:
-        """Reads the file if there is one; not ``is_new``, which says that there is none.
+        """Read the file, if there is one; ``is_new`` means that there is none.
 
-        What it says may be older than the log: truncate both ends to the log's offsets.
+        Its contents may be older than the log: truncate both ends to the log's offsets.
 
         Raises:
             CorruptCheckpoint: the file is damaged.
@@ -97,10 +97,9 @@ class LeaderEpochCache:
         ]
 
     def assign(self, epoch: int, start_offset: int) -> bool:
-        """A batch of ``epoch`` begins at ``start_offset``.
+        """Record that a batch of ``epoch`` begins at ``start_offset``; False if nothing changed.
 
-        Does nothing, and says so, if the epoch is the latest one already. Entries that
-        contradict the new one are forgotten.
+        Entries that contradict the new one are removed.
         """
         assert min(epoch, start_offset) >= 0, f"epoch {epoch} cannot start at {start_offset}"
         if not self._assign_in_memory(epoch, start_offset):
@@ -111,11 +110,11 @@ class LeaderEpochCache:
         return True
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
-        """Where the batches of ``epoch`` end: the offset where a later epoch begins.
+        """Epoch and end offset of ``epoch``: the start offset of the next later one.
 
-        If nothing was written in that epoch, the answer is about the largest one before it.
-        An epoch older than everything here ends where the log begins. An epoch that is
-        newer than everything here, or none, gives (-1, -1).
+        If nothing was written in that epoch, the result is for the largest one before it. An epoch
+        older than all entries ends where the log begins. If the epoch is -1 or newer than all
+        entries, the result is (-1, -1).
         """
         if epoch == NO_EPOCH or not self._epochs or epoch > self._epochs[-1]:
             return NO_EPOCH, NO_OFFSET
@@ -126,12 +125,12 @@ class LeaderEpochCache:
         return found_epoch, self._start_offsets[later]
 
     def epoch_for_offset(self, offset: int) -> int:
-        """The epoch that wrote ``offset``; -1 if it lies before everything known."""
+        """The epoch of ``offset``; -1 if it is before the first entry."""
         slot = bisect_right(self._start_offsets, offset) - 1
         return self._epochs[slot] if slot >= 0 else NO_EPOCH
 
     def truncate_from_start(self, start_offset: int) -> None:
-        """The log begins at ``start_offset`` now. Written with the next flush."""
+        """Remove the entries before the new ``start_offset``. Written with the next flush."""
         slot = bisect_right(self._start_offsets, start_offset) - 1
         if slot < 0 or (slot == 0 and self._start_offsets[0] == start_offset):
             return
@@ -142,17 +141,17 @@ class LeaderEpochCache:
         self._is_dirty = True
 
     def truncate_from_end(self, end_offset: int) -> None:
-        """The log ends at ``end_offset`` now."""
+        """Remove the entries from the new ``end_offset`` on."""
         keep = bisect_left(self._start_offsets, end_offset)
         if keep < len(self._epochs):
             self._forget_from(keep)
 
     def clear(self) -> None:
-        """Forget everything: the log starts afresh."""
+        """Remove all entries."""
         self._forget_from(0)
 
     def flush(self) -> None:
-        """Everything durable in the file. Does nothing if nothing changed."""
+        """Make all entries durable. Does nothing if nothing changed."""
         if self._is_dirty:
             self._changes += 1
             with self.writing:
@@ -161,10 +160,10 @@ class LeaderEpochCache:
             self._is_dirty = False
 
     def write_late(self) -> Callable[[], None]:
-        """The work, for any thread, that writes the entries of now; it may raise OSError.
+        """Return the work, for any thread, that writes the current entries; it may raise OSError.
 
-        It does nothing if other entries were written, or are about to be, by then. The
-        entries still count as not stored: the next ``flush`` writes them once more.
+        It does nothing if newer entries have been written or are about to be. The entries still
+        count as not stored: the next ``flush`` writes them again.
         """
         self._changes += 1
         changes = self._changes
@@ -178,9 +177,9 @@ class LeaderEpochCache:
         return work
 
     def moved(self, path: str) -> None:
-        """The file lies at ``path`` now, because its directory was renamed.
+        """Set the path after the directory was renamed.
 
-        The caller holds ``writing`` from before the rename on.
+        The caller must hold ``writing`` since before the rename.
         """
         self.path = path
 

@@ -1,11 +1,11 @@
-"""What the next start must know of the logs: one small file per kind in each log directory.
+"""The checkpoints of all logs for the next startup: four small files in each log directory.
 
 * ``recovery-point-offset-checkpoint``: up to where a log is durable. Recovery reads the rest.
-* ``log-start-offset-checkpoint``: where a log begins, if its first segment does not say it.
+* ``log-start-offset-checkpoint``: log start offsets above the base offset of the first segment.
 * ``replication-offset-checkpoint``: the high watermarks.
 * ``cleaner-offset-checkpoint``: up to where a compacted log is clean.
 
-Each is written as a whole, for all logs of a directory (``checkpoint_writer``).
+Each file is always rewritten completely, for all logs of a directory (``checkpoint_writer``).
 """
 
 from collections.abc import Callable, Iterable
@@ -27,7 +27,7 @@ Offsets = dict[TopicPartition, int]
 
 
 class LogCheckpoints:
-    """The checkpoints of one broker. ``logs_in(path)`` are the logs of a log directory."""
+    """The checkpoints of one broker. ``logs_in(path)`` returns the logs of a log directory."""
 
     def __init__(
         self,
@@ -41,11 +41,11 @@ class LogCheckpoints:
         self._logs_in = logs_in
 
     def found(self, path: str, checkpoints: dict[str, Offsets]) -> None:
-        """What a start read: it is there, and need not be written again."""
+        """Register the checkpoints read at startup, which need not be written again."""
         for name, offsets in checkpoints.items():
             self._writer.found(path, name, offsets)
 
-    # -- now and then, in the background --
+    # -- periodic, in the background --
 
     def write_recovery_points(self, paths: Iterable[str]) -> None:
         for path in paths:
@@ -63,30 +63,30 @@ class LogCheckpoints:
     def write_cleaner_offsets(self, path: str) -> None:
         self._writer.write_soon(path, CLEANER_OFFSET_CHECKPOINT, self._cleaner_offsets(path))
 
-    # -- when something depends on it --
+    # -- synchronous --
 
     def write_all(self, path: str) -> None:
-        """Return when all of them are on the device, or the failure has been reported."""
+        """Return when all of them are durable, or the failure has been reported."""
         write = self._writer.write
         write(path, RECOVERY_POINT_CHECKPOINT, self._recovery_points(path))
         write(path, LOG_START_OFFSET_CHECKPOINT, self._log_start_offsets(path))
         write(path, HIGH_WATERMARK_CHECKPOINT, self._high_watermarks(path))
         cleaner_offsets = self._cleaner_offsets(path)
-        # Most brokers compact nothing but a few small logs, and have no such file.
+        # Many brokers have no compacted logs, and no such file.
         if cleaner_offsets or self._disk.exists(f"{path}/{CLEANER_OFFSET_CHECKPOINT}"):
             write(path, CLEANER_OFFSET_CHECKPOINT, cleaner_offsets)
 
     def forget(self, path: str, topic_partition: TopicPartition) -> None:
-        """Before a log is made: its namesake that was deleted must not vouch for its offsets."""
+        """Before a log is created, remove the offsets of a deleted one with the same name."""
         if self._writer.may_name(path, topic_partition):
             self.write_all(path)
 
     def planned_log_start_offsets(self, path: str) -> Callable[[], None]:
-        """The work, for any thread, after which the start offsets as they are now are durable."""
+        """Return the work, for any thread, that makes the current log start offsets durable."""
         offsets = self._log_start_offsets(path)
         return self._writer.planned(path, LOG_START_OFFSET_CHECKPOINT, offsets)
 
-    # -- what is in them --
+    # -- contents --
 
     def _recovery_points(self, path: str) -> Offsets:
         return {log.topic_partition: log.recovery_point for log in self._logs_in(path)}

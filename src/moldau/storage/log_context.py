@@ -1,4 +1,4 @@
-"""What all logs of a broker share: the disk, the time, the chance, and where fsyncs run."""
+"""What all logs of a broker share: disk, clock, randomness, and the executor for fsyncs."""
 
 import random
 
@@ -11,7 +11,7 @@ from moldau.storage.segment import Segment
 
 
 class LogContext:
-    """Everything from outside that a log needs."""
+    """The external dependencies of a log."""
 
     __slots__ = (
         "clock",
@@ -33,7 +33,7 @@ class LogContext:
         on_failure: FailureHandler | None = None,
         producer_expiration_ms: int = 86_400_000,
     ) -> None:
-        """Without an executor, fsyncs run where they are asked for."""
+        """Without an executor, fsyncs run in the calling thread."""
         self.disk = disk
         self.clock = clock
         self.rng = rng
@@ -44,7 +44,7 @@ class LogContext:
         self.producer_expiration_ms = producer_expiration_ms
 
     def new_segment(self, directory: str, base_offset: int, config: LogConfig) -> Segment:
-        """Create an empty segment, with a share of ``segment.jitter.ms`` by chance."""
+        """Create an empty segment with a random part of ``segment.jitter.ms``."""
         jitter_ms = min(config.segment_jitter_ms, config.segment_ms)
         return Segment(
             self.disk,

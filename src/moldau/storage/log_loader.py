@@ -1,8 +1,8 @@
-"""Opening all logs of one log directory at the start of a broker.
+"""Opening all logs of one log directory at broker startup.
 
-Most of the time of a start goes here when the last stop was not clean: what was not
-flushed is read. So logs are opened several at a time, and a start that takes long says
-every few seconds how far it is.
+After an unclean shutdown this takes most of the startup time, because all batches that were not
+flushed are read. So logs are opened in parallel, and a slow startup logs its progress every few
+seconds.
 """
 
 import logging
@@ -42,14 +42,14 @@ _log = logging.getLogger(__name__)
 
 
 class LoadedDirectory:
-    """What was found in a log directory."""
+    """The contents of a log directory."""
 
     def __init__(self, was_clean: bool) -> None:
         self.was_clean = was_clean
         self.logs: list[PartitionLog] = []
-        # Partitions that were deleted before the stop.
+        # Partitions that were deleted before the shutdown.
         self.to_remove: list[str] = []
-        # What the checkpoints of the last run say, by their names.
+        # The checkpoints of the last run, by file name.
         self.checkpoints: dict[str, dict[TopicPartition, int]] = {}
 
 
@@ -60,7 +60,7 @@ def load_directory(
     disk = context.disk
     loaded = LoadedDirectory(has_clean_shutdown(disk, log_dir))
     if loaded.was_clean:
-        # A crash from here on must find no marker.
+        # A crash from here on must not find the marker.
         remove_clean_shutdown(disk, log_dir)
     checkpoints = _Checkpoints(context, log_dir)
     loaded.checkpoints = checkpoints.by_name
@@ -102,8 +102,8 @@ def load_directory(
         progress.one_more(was_recovered=was_recovered)
         return log
 
-    # After a clean stop opening a log is a handful of quick calls, and threads that take turns
-    # would only double their price. Checksums of what must be recovered do run side by side.
+    # After a clean shutdown opening a log takes a few quick calls, and switching between threads
+    # would double their cost. The CRC checks of recovery do run in parallel.
     executor = None if loaded.was_clean else context.executor
     if executor is None:
         loaded.logs = [load_one(path, found.topic_partition) for path, found in names]
@@ -116,10 +116,10 @@ def load_directory(
 
 
 def _move_strays(context: LogContext, logs: list[PartitionLog], is_stray: IsStray) -> None:
-    """Partitions the cluster does not know (any more) are put aside, not deleted.
+    """Move aside, but do not delete, partitions that are not (or no longer) in the metadata.
 
-    Records without a topic id may be those of a deleted topic of the same name. An empty log
-    without one is as good as new.
+    Records without a topic id may belong to a deleted topic of the same name. An empty log without
+    one counts as new.
     """
     for log in logs:
         is_nameless = log.topic_id == NO_UUID and log.log_end_offset > 0
@@ -133,7 +133,7 @@ def _move_strays(context: LogContext, logs: list[PartitionLog], is_stray: IsStra
 
 
 class _Checkpoints:
-    """The offsets of the last run. A damaged file only costs time."""
+    """The offsets of the last run. A damaged file costs only time."""
 
     def __init__(self, context: LogContext, log_dir: str) -> None:
         self._context = context
@@ -155,7 +155,7 @@ class _Checkpoints:
 
 
 class _Progress:
-    """A line in the log every few seconds, and one at the end of what took longer than that."""
+    """Logs a line every few seconds, and one at the end if loading took longer than that."""
 
     def __init__(self, context: LogContext, log_dir: str, total: int) -> None:
         self._clock = context.clock
@@ -167,7 +167,7 @@ class _Progress:
         self._lock = threading.Lock()
 
     def one_more(self, *, was_recovered: bool) -> None:
-        """In whichever thread."""
+        """Count one loaded log; in any thread."""
         now_ms = self._clock.now_ms()
         with self._lock:
             self._loaded += 1

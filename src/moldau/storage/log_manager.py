@@ -1,20 +1,19 @@
 """All partitions of a broker, across its log directories.
 
-Finds the logs at the start, creates and deletes them, and has the checkpoints kept by which
-the next start knows what is safe (``log_checkpoints``). It has no clock of its own to work
-by: what must happen every now and then is a plain method that the broker node calls. What
-must happen to every log is in ``log_upkeep``.
+It finds the logs at startup, creates and deletes them, and writes the checkpoints that the next
+startup needs (``log_checkpoints``). It has no timers: periodic work is in plain methods that the
+broker node calls, and work that covers every log is in ``log_upkeep``.
 
 Rules this module keeps:
 
-* A log directory belongs to one broker (``.lock``). A directory that fails goes offline
-  with its partitions; the others go on.
-* A deleted partition is renamed first and removed after ``file.delete.delay.ms``, so the
-  name is free at once and the bytes are not yet gone.
-* Future logs, the copies of replicas on the move, belong to whoever copies. Nothing here
-  changes them until they take their source's place.
-* The clean-shutdown marker is removed before the first log is opened and written after
-  the last one is closed: it can only be found if everything between went well.
+* A log directory belongs to one broker (``.lock``). A directory that fails goes offline with its
+  partitions; the others stay in use.
+* A deleted partition is renamed first and removed after ``file.delete.delay.ms``, so that its name
+  is free immediately while readers can still finish.
+* Future logs, the copies of replicas that are being moved, belong to the code that copies. Nothing
+  here changes them until they replace their source.
+* The clean-shutdown marker is removed before the first log is opened and written after the last one
+  is closed: it exists only if everything in between succeeded.
 """
 
 import logging
@@ -43,7 +42,7 @@ from moldau.storage.log_placement import Copies, DirectoryLoad, Wishes, settle
 from moldau.storage.partition_log import PartitionLog
 from moldau.storage.recovery import open_log
 
-# The directory that the cluster's metadata names for a partition, if it is live.
+# The log directory of a partition according to the cluster metadata, if it is live.
 AssignedDir = Callable[[TopicPartition, bytes], str | None]
 
 _log = logging.getLogger(__name__)
@@ -64,10 +63,10 @@ class LogManager:
         on_offline: Callable[[str], None] | None = None,
         wake: Callable[[], None] | None = None,
     ) -> None:
-        """``on_offline`` hears of each directory that fails, on the owner's thread.
+        """``on_offline`` is called for each directory that fails, on the owner's thread.
 
-        ``wake`` is called, from whichever thread, when ``handle_failures`` has something
-        to do: ``lambda: loop.call_soon_threadsafe(manager.handle_failures)``.
+        ``wake`` is called, from any thread, when there is work for ``handle_failures``: ``lambda:
+        loop.call_soon_threadsafe(manager.handle_failures)``.
         """
         self._disk = disk
         self._clock = clock
@@ -84,15 +83,15 @@ class LogManager:
         )
         self.dirs = LogDirs(disk, log_dirs)
         self.logs: dict[TopicPartition, PartitionLog] = {}
-        # Where partitions that are not there yet should go.
+        # Requested log directories for partitions that do not exist yet.
         self.wishes = Wishes()
         self._load = DirectoryLoad()
-        # Replicas on their way from one log directory to another.
+        # Replicas that are being moved between log directories.
         self.future_logs: dict[TopicPartition, PartitionLog] = {}
-        # Set by the start: whether every live directory was closed cleanly.
+        # Set by ``load``: whether every live directory was closed cleanly.
         self.was_clean_shutdown = False
 
-    # -- start and stop --
+    # -- startup and shutdown --
 
     def open_directories(self) -> None:
         """Lock the log directories. Raises DirectoryInUse, or ApiError if none is usable."""
@@ -101,7 +100,7 @@ class LogManager:
         self._check_one_is_live()
 
     def read_broker_epoch(self) -> int | None:
-        """The broker epoch of the last clean stop; None if there was none. Before ``load``."""
+        """The broker epoch of the last clean shutdown, or None. Call before ``load``."""
         if len(self.dirs.live) < len(self.dirs.paths):
             return None
         epochs = {read_clean_shutdown(self._disk, path) for path in self.dirs.live}
@@ -113,12 +112,12 @@ class LogManager:
         is_stray: IsStray | None = None,
         assigned_dir: AssignedDir | None = None,
     ) -> None:
-        """Open every log in the live directories, several at a time if there is an executor.
+        """Open every log in the live directories, several in parallel if there is an executor.
 
-        ``config_for(topic)`` is the configuration of a topic. Partitions for which
-        ``is_stray(topic_partition, topic_id)`` are moved aside. Where a crash interrupted a
-        move between directories, ``assigned_dir`` decides (``log_placement.settle``). The
-        metadata log is left to its owner.
+        ``config_for(topic)`` returns the configuration of a topic. Partitions for which
+        ``is_stray(topic_partition, topic_id)`` is true are moved aside. If a crash interrupted a
+        move between directories, ``assigned_dir`` decides (``log_placement.settle``). The metadata
+        log is not opened here.
         """
         self.was_clean_shutdown = True
         found: dict[TopicPartition, Copies] = {}
@@ -148,7 +147,7 @@ class LogManager:
     def _adopt(
         self, topic_partition: TopicPartition, copies: Copies, assigned_dir: AssignedDir | None
     ) -> None:
-        """Know the log of a partition, and the copy of it if a move was under way."""
+        """Register the log of a partition, and its future log if it was being moved."""
         assigned = None
         if assigned_dir is not None and (copies.future or len(copies.current) > 1):
             first = (copies.current + copies.future)[0]
@@ -169,7 +168,7 @@ class LogManager:
             self.future_logs[topic_partition] = settled.future
 
     def shutdown(self, broker_epoch: int = -1) -> None:
-        """Flush and close every log, write the checkpoints, mark the stop as clean."""
+        """Flush and close every log, write the checkpoints and the clean-shutdown markers."""
         self.handle_failures()
         closed = dict.fromkeys(self.dirs.live, True)
         jobs = [(log, self._submit(self._close_log, log)) for log in self.all_logs()]
@@ -206,7 +205,7 @@ class LogManager:
     # -- partitions --
 
     def get(self, topic_partition: TopicPartition) -> PartitionLog | None:
-        """The log, if it is here and online."""
+        """The log, if it exists on this broker and is online."""
         return self.logs.get(topic_partition)
 
     def get_or_create(
@@ -219,10 +218,11 @@ class LogManager:
         log_dir: str | None = None,
         is_future: bool = False,
     ) -> PartitionLog:
-        """The log; created where somebody wished it, in ``log_dir``, or where the least load is.
+        """The log, created if missing: in the requested directory, ``log_dir``, or the least
+        loaded.
 
-        Not ``is_new`` says that the partition was here before: while a directory is
-        offline it may be there, so no second one is made.
+        ``is_new=False`` means that the partition existed before: while a directory is offline the
+        log may be there, so no second one is created.
 
         Raises:
             ApiError: KAFKA_STORAGE_ERROR, INCONSISTENT_TOPIC_ID.
@@ -292,7 +292,7 @@ class LogManager:
                 return log
             except OSError as error:
                 if is_passing(error):
-                    # Said once a minute: it is tried again every second.
+                    # Logged at most once a minute: creation is retried every second.
                     self.context.no_room.tell(path, f"creating {topic_partition}", error)
                     self._remove_quietly(directory)
                 else:
@@ -302,9 +302,9 @@ class LogManager:
         )
 
     def delete(self, topic_partition: TopicPartition, *, is_stray: bool = False) -> bool:
-        """Give the name free and remove the files later; stray partitions are kept aside.
+        """Free the name now and remove the files later; stray partitions are kept.
 
-        Raises ApiError KAFKA_STORAGE_ERROR if it may be in a directory that is offline.
+        Raises ApiError KAFKA_STORAGE_ERROR if the log may be in an offline directory.
         """
         log = self.logs.pop(topic_partition, None)
         if log is None:
@@ -319,16 +319,16 @@ class LogManager:
         return True
 
     def delete_future(self, topic_partition: TopicPartition) -> None:
-        """Give up the copy of a replica that was on the move; nobody may be writing to it."""
+        """Delete the future log of a replica; it must not be written to at the same time."""
         log = self.future_logs.pop(topic_partition, None)
         if log is not None:
             self._retire(log, DELETE)
 
     def _retire(self, log: PartitionLog, suffix: str) -> None:
-        """Take a log out of use under a name that says so. Raises ApiError if the disk fails."""
+        """Close a log and rename it with ``suffix``. Raises ApiError if the disk fails."""
         self._load.forget()
         name = suffixed_name(log.topic_partition, new_uuid(self._rng), suffix)
-        # Closed first: a flush that is under way may now fail without meaning anything.
+        # Closed first, so that errors of a flush in progress are ignored.
         log.is_closed = True
         log.rename_directory(f"{log.log_dir}/{name}")
         log.close_files()
@@ -336,18 +336,18 @@ class LogManager:
             due_ms = self._clock.now_ms() + log.config.file_delete_delay_ms
             self._to_remove.append((due_ms, log.directory))
 
-    # -- replicas that move between directories --
+    # -- moving replicas between directories --
 
     def durable_future(self, topic_partition: TopicPartition) -> Callable[[], None]:
-        """The work, for any thread, after which a power cut leaves the copy as it is now.
+        """Return the work, for any thread, that makes the future log durable.
 
-        The checkpoints come with it: what they said in the old directory must not be lost.
+        It includes the log start offset checkpoint, which must not be lost with the old directory.
         """
         future = self.future_logs[topic_partition]
         write_start_offsets = self._checkpoints.planned_log_start_offsets(future.log_dir)
 
         def work() -> None:
-            # Nobody reads a copy: what it discarded on its way need not wait.
+            # A future log has no readers, so its discarded files can be removed immediately.
             future.remove_deleted_files(future.now_ms() + future.config.file_delete_delay_ms)
             future.flush()
             write_start_offsets()
@@ -355,14 +355,14 @@ class LogManager:
         return work
 
     def replace_current_with_future(self, topic_partition: TopicPartition) -> PartitionLog:
-        """Let the copy, which has everything, take the place of the log; returns it.
+        """Replace the log with its future log, which must be complete; returns it.
 
-        The metadata must name the copy's directory by now. Between the two renames there is
-        no log but the copy, and ``settle`` finds by the metadata that it is complete; the
-        other way round Apache Kafka would find two logs and refuse to start.
+        The metadata must already name the new directory. Between the two renames the future log is
+        the only one, and ``settle`` concludes from the metadata that it is complete; in the
+        opposite order Apache Kafka would find two logs and refuse to start.
 
         Raises:
-            ApiError: KAFKA_STORAGE_ERROR; the log is what it was, or offline.
+            ApiError: KAFKA_STORAGE_ERROR; the log is unchanged or offline.
         """
         source = self.logs[topic_partition]
         future = self.future_logs[topic_partition]
@@ -371,7 +371,7 @@ class LogManager:
         try:
             self._retire(source, DELETE)
         except ApiError as error:
-            # The old disk is dying. The copy is on another one, and complete.
+            # The old disk is failing. The future log is on another one, and complete.
             _log.error("The old copy of %s stays where it is: %s", topic_partition, error)
         try:
             future.rename_directory(f"{future.log_dir}/{topic_partition}")
@@ -383,7 +383,7 @@ class LogManager:
         return future
 
     def _restore(self, source: PartitionLog, directory: str) -> None:
-        """The copy could not take over: the log is the log again."""
+        """Undo the retirement of the log after its future log could not be renamed."""
         if source.directory == directory:
             return
         retired = source.directory
@@ -392,43 +392,43 @@ class LogManager:
         source.is_closed = False
 
     def sync_names(self, *log_dirs: str) -> None:
-        """Make renames durable, in this order; in any thread."""
+        """Make renames durable, in the given order; in any thread."""
         for path in log_dirs:
             try:
                 self._disk.sync_dir(path)
             except OSError as error:
                 self._directory_failed(path, "flushing names", error)
 
-    # -- what the node calls now and then --
+    # -- periodic work --
 
     def checkpoint_recovery_points(self, now_ms: int) -> None:
-        """Write down up to where each log is durable."""
+        """Checkpoint the offset up to which each log is durable."""
         del now_ms
         self.handle_failures()
         self._checkpoints.write_recovery_points(list(self.dirs.live))
 
     def checkpoint_log_start_offsets(self, now_ms: int) -> None:
-        """Write down where logs start, where the first segment does not say it."""
+        """Checkpoint the log start offsets that are above the base offset of the first segment."""
         del now_ms
         self._checkpoints.write_log_start_offsets(list(self.dirs.live))
 
     def checkpoint_high_watermarks(self, now_ms: int) -> None:
-        """Write down what is committed (``replication-offset-checkpoint``)."""
+        """Checkpoint the high watermarks (``replication-offset-checkpoint``)."""
         del now_ms
         self._checkpoints.write_high_watermarks(list(self.dirs.live))
 
     def checkpoint_cleaner_offsets(self, path: str) -> None:
-        """Write down up to where the logs in ``path`` are clean."""
+        """Checkpoint the offsets up to which the logs in ``path`` are clean."""
         self._checkpoints.write_cleaner_offsets(path)
 
     def delete_expired_directories(self, now_ms: int) -> None:
-        """Remove deleted partitions whose ``file.delete.delay.ms`` are over."""
+        """Remove deleted partitions whose ``file.delete.delay.ms`` has passed."""
         due = [path for due_ms, path in self._to_remove if due_ms <= now_ms]
         if not due:
             return
         self._to_remove = [item for item in self._to_remove if item[0] > now_ms]
         for path in due:
-            # Unlinking thousands of files is not for the event loop.
+            # Unlinking thousands of files would block the event loop.
             if self._executor is None:
                 self._remove_quietly(path)
             else:
@@ -443,9 +443,9 @@ class LogManager:
     # -- failures --
 
     def _directory_failed(self, log_dir: str, doing: str, error: OSError) -> None:
-        """A disk failed; the caller may be a thread that flushes."""
+        """Record a disk failure; may be called from a flusher thread."""
         if is_out_of_descriptors(error):
-            # The limit of the process says nothing about the disk.
+            # The process limit says nothing about the disk.
             self.context.no_room.tell(log_dir, doing, error)
             return
         for log in [*self.logs.values(), *self.future_logs.values()]:
@@ -458,7 +458,7 @@ class LogManager:
             self._wake()
 
     def handle_failures(self) -> None:
-        """Take directories offline that failed since the last time."""
+        """Take directories offline that failed since the last call."""
         while self._failures:
             log_dir, reason = self._failures.popleft()
             if log_dir not in self.dirs.live:
@@ -480,11 +480,11 @@ class LogManager:
             )
 
     def all_logs(self) -> list[PartitionLog]:
-        """Every log that is here and online, those on their way to another directory included."""
+        """Every online log, including future logs."""
         return [*self.logs.values(), *self.future_logs.values()]
 
     def resting_logs(self) -> list[PartitionLog]:
-        """The logs that are not being copied to another directory: those that may be cleaned."""
+        """The logs that are not being moved to another directory, and so may be cleaned."""
         if not self.future_logs:
             return list(self.logs.values())
         return [log for log in self.logs.values() if log.topic_partition not in self.future_logs]
@@ -496,7 +496,7 @@ class LogManager:
         return [log for log in logs if log.log_dir == path]
 
     def logs_of(self, topic: str) -> Iterable[PartitionLog]:
-        """The logs of a topic's partitions; for a change of its configuration."""
+        """The logs of a topic's partitions, for a change of its configuration."""
         return [log for log in self.all_logs() if log.topic_partition.topic == topic]
 
 

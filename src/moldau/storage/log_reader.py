@@ -1,13 +1,12 @@
-"""Reading batches out of a partition's segments.
+"""Reading batches from a partition's segments.
 
-A consumer that keeps up asks for exactly the offset at which its last read ended. The
-reader remembers where the last few reads ended, so such a read costs no search: one
-``pread`` of what is new. Everybody else pays an index lookup and the walk over the
-few headers behind it.
+A consumer that keeps up fetches from exactly the offset where its last read ended. The reader
+caches the positions where the last few reads ended, so that such a read needs no search: a single
+``pread`` of the new bytes. Other reads need an index lookup and a scan of the few headers after it.
 
-Small answers are read into memory, large ones stay a ``FileRegion`` that the network
-sends without a copy. As with Kafka, an answer begins at a batch boundary and may be
-cut inside its last batch by the size limit: clients drop the unfinished one.
+Small results are read into memory, large ones are a ``FileRegion`` that the network sends without a
+copy. As in Kafka, a result begins at a batch boundary, and the size limit may cut its last batch:
+clients ignore an incomplete batch.
 """
 
 import errno
@@ -19,14 +18,14 @@ from moldau.storage.log_results import FetchData
 from moldau.storage.segment import Segment
 from moldau.storage.segment_list import SegmentList
 
-# Up to here one read is cheaper than a descriptor, a sendfile and its bookkeeping.
+# Up to this size a read is cheaper than a descriptor, a sendfile and its bookkeeping.
 MAX_COPIED_BYTES: Final = 64 * 1024
-# Consumers and followers of one partition whose place is remembered.
+# Cached positions per partition, one for each consumer or follower that keeps up.
 _REMEMBERED_PLACES: Final = 8
 
 
 class LogReader:
-    """Reads from the segments of one log, wherever they are."""
+    """Reads from the segments of one log."""
 
     __slots__ = ("_places", "_segments")
 
@@ -36,7 +35,7 @@ class LogReader:
         self._places: dict[int, tuple[Segment, int]] | None = None
 
     def forget_places(self) -> None:
-        """Segments were cut or removed: what is remembered may be wrong."""
+        """Discard the cached positions after segments were truncated or removed."""
         self._places = None
 
     def _remember(self, offset: int, segment: Segment, position: int) -> None:
@@ -55,10 +54,10 @@ class LogReader:
         log_end_offset: int,
         min_one_message: bool,
     ) -> FetchData:
-        """Batches from the one that holds ``start_offset``, all of them below ``max_offset``.
+        """Read from the batch that contains ``start_offset``, up to ``max_offset``.
 
-        At most ``max_bytes``, except that with ``min_one_message`` the first batch comes
-        whole however large it is. The caller has checked that the offset is in range.
+        Returns at most ``max_bytes``, except that with ``min_one_message`` the first batch is
+        returned completely whatever its size. The caller has checked that the offset is in range.
 
         Raises:
             ApiError: UNKNOWN_SERVER_ERROR if ``max_bytes`` is negative and there are batches.
@@ -66,7 +65,7 @@ class LogReader:
         limit_segment, limit = self._end_place(max_offset, log_end_offset)
         if start_offset >= max_offset:
             if start_offset == max_offset:
-                # The next question of this reader: it waits at the end.
+                # The reader is at the end and will ask for this offset next.
                 self._remember(start_offset, limit_segment, limit)
             return FetchData(b"", 0, limit_segment.base_offset, limit)
 
@@ -76,7 +75,7 @@ class LogReader:
         if place is not None:
             segment, start = place
             if start >= segment.size:
-                # The log rolled after this place was the end of it.
+                # The log was rolled after this position was cached as its end.
                 following = self._segments.after(segment)
                 if following is not None:
                     segment, start = following, 0
@@ -106,7 +105,7 @@ class LogReader:
         limit_segment: Segment,
         min_one_message: bool,
     ) -> FetchData:
-        """The answer from ``start``: all of it up to ``end``, or what the limit leaves."""
+        """The result from ``start`` to ``end``, as limited by ``max_bytes``."""
         size = end - start
         incomplete = False
         if size > max_bytes:
@@ -116,7 +115,7 @@ class LogReader:
             size = max_bytes
             if first_size > max_bytes:
                 if max_bytes < 0:
-                    # What Kafka says as well. Who wants all there is must not learn to send -1.
+                    # As in Kafka: clients must not rely on -1 for no limit.
                     message = f"a limit of {max_bytes} bytes: must not be negative"
                     raise ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, message)
                 if min_one_message:
@@ -142,7 +141,7 @@ class LogReader:
         return FetchData(records, size, segment.base_offset, start, incomplete)
 
     def _end_place(self, max_offset: int, log_end_offset: int) -> tuple[Segment, int]:
-        """Where the batches below ``max_offset`` end."""
+        """The position at which the batches below ``max_offset`` end."""
         if max_offset >= log_end_offset:
             active = self._segments.active
             return active, active.size
@@ -169,10 +168,10 @@ class LogReader:
         return None
 
     def offset_after_damage(self, error: CorruptSegment, offset: int) -> int | None:
-        """Where the first good batch from ``offset`` on begins that lies behind ``error``.
+        """The base offset of the first valid batch at or after ``offset`` that follows ``error``.
 
-        A read at that offset finds it, though no walk gets past the damage. None if there is
-        none.
+        A read at that offset finds the batch, although no scan gets past the damage. None if there
+        is none.
         """
         segments = self._segments
         for index in range(max(segments.floor_index(offset), 0), len(segments)):
@@ -188,7 +187,7 @@ class LogReader:
         return None
 
     def readable_bytes(self, start_offset: int, max_offset: int, log_end_offset: int) -> int:
-        """How many bytes a read from ``start_offset`` to ``max_offset`` would find at most.
+        """The maximum size of a read from ``start_offset`` to ``max_offset``.
 
         For a fetch that waits for ``fetch.min.bytes``; reads no records.
         """

@@ -1,4 +1,4 @@
-"""What a partition log answers: to an append, to a read, to a search by time."""
+"""The results of appends, reads and lookups by timestamp."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ NO_EPOCH: Final = -1
 
 
 class LogAppendInfo:
-    """Where a batch went; for a duplicate, where its first copy went."""
+    """The offsets of an appended batch; for a duplicate, those of its first copy."""
 
     __slots__ = (
         "first_offset",
@@ -42,8 +42,7 @@ class LogAppendInfo:
         self.max_timestamp = max_timestamp
         self.size_bytes = size_bytes
         self.is_duplicate = is_duplicate
-        # Whether the batch may be acknowledged only when it is on the device (``flush.messages``),
-        # and has yet to get there.
+        # Whether the batch must be flushed before it is acknowledged (``flush.messages``).
         self.must_flush = must_flush
 
     def __repr__(self) -> str:
@@ -52,10 +51,10 @@ class LogAppendInfo:
 
 
 class FetchData:
-    """Batches as they lie on disk, from the one that holds the offset asked for.
+    """Batches in their on-disk format, from the one that contains the requested offset.
 
-    ``segment_base_offset`` and ``position`` say where the first of them lies;
-    ``first_entry_incomplete`` that not even one batch fits the limit.
+    ``segment_base_offset`` and ``position`` give the position of the first one;
+    ``first_entry_incomplete`` means that the first batch exceeds the limit.
     """
 
     __slots__ = (
@@ -88,7 +87,7 @@ class FetchData:
 
 
 class TimestampOffset:
-    """An offset found by time; the timestamp is the record's, -1 where none was looked at."""
+    """An offset found by timestamp, and the timestamp of its record, or -1 if none was read."""
 
     __slots__ = ("leader_epoch", "offset", "timestamp")
 

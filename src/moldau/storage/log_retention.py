@@ -1,8 +1,8 @@
-"""Which of the oldest segments have had their time (``retention.ms``, ``retention.bytes``).
+"""Deletion of old segments (``retention.ms``, ``retention.bytes``).
 
-Retention works in whole segments, from the oldest on, and never beyond the high
-watermark: what is not yet replicated is not old. The rules are tried one after the
-other, as Kafka does, because what one of them removes makes the log smaller for the next.
+Retention deletes whole segments, oldest first, and never beyond the high watermark: records that
+are not yet replicated are kept. The rules apply one after the other, as in Kafka, because each
+deletion makes the log smaller for the next rule.
 """
 
 import logging
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Whether the segment may go, given the one that follows it.
+# Whether a segment may be deleted, given the segment that follows it.
 _Rule = Callable[[Segment, Segment | None], bool]
 
 
 def roll_if_overdue(log: "PartitionLog", now_ms: int) -> None:
-    """Begin a new segment where ``segment.ms`` have passed and nothing was appended to see it.
+    """Roll the active segment if ``segment.ms`` has passed and no append has rolled it.
 
-    Only a segment that is no longer active can be compacted, or deleted bit by bit.
+    Only inactive segments can be compacted.
     """
     if log.segments.active.is_overdue(now_ms, log.config):
         _log.debug("%s: rolling a quiet log", log.topic_partition)
@@ -31,7 +31,8 @@ def roll_if_overdue(log: "PartitionLog", now_ms: int) -> None:
 
 
 def delete_old_segments(log: "PartitionLog", now_ms: int) -> int:
-    """Apply the rules of the log's configuration; returns how many segments went."""
+    """Apply the retention rules of the log's configuration; returns the number of deleted
+    segments."""
     config = log.config
 
     def is_below_start(_: Segment, following: Segment | None) -> bool:

@@ -1,13 +1,13 @@
-"""Taking back the end of a log: for a follower whose records parted from its leader's.
+"""Truncation of a log, for a follower whose records diverged from its leader's.
 
-Everything that speaks of the records goes with them: segments, indexes, epochs, producers,
-and the places that readers remember.
+Everything that refers to the records is truncated with them: segments, indexes, leader epochs,
+producer state, and the cached positions of the reader.
 
 Rules this module keeps:
 
-* A cleaner at work is stopped, and flushes that wait are made void, before anything else:
-  what they have seen is about to change.
-* Offsets move after the files: whoever sees the new end finds nothing behind it.
+* Cleaning is aborted and pending flushes are invalidated first, because the records they use are
+  about to change.
+* Offsets change after the files, so that nothing is stored beyond a new log end offset.
 """
 
 import logging
@@ -31,7 +31,7 @@ def truncate(log: "PartitionLog", offset: int) -> bool:
             log.high_watermark,
         )
     if offset >= log.log_end_offset:
-        # An epoch may have been noted for which nothing was ever written.
+        # An epoch may have been assigned without a batch being written.
         log.truncate_epochs(log.log_end_offset)
         return False
     if offset < log.segments.first.base_offset:

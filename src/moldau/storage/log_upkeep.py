@@ -1,14 +1,14 @@
-"""What every log needs now and then: flushes, retention, expiry, the removal of its old files.
+"""Periodic work on every log: flushes, retention, producer expiry, removal of deleted files.
 
-Looking after one log is a matter of microseconds, looking after ten thousand is longer than
-a client should have to wait. So a round is an iterator, a log at a step, and whoever runs
-it (``broker/background``) takes some steps and gives everybody else a turn.
+The work for one log takes microseconds, but for ten thousand logs longer than a client should wait.
+So each pass is an iterator with a step per log, and the caller (``broker/background``) takes a few
+steps at a time.
 
 Rules this module keeps:
 
-* A log that was deleted or went offline since the round began is passed over.
-* A log that fails is reported, and the round goes on with the next one.
-* Future logs are left to whoever copies them.
+* Logs that were deleted or went offline since the pass began are skipped.
+* An error is logged, and the pass continues with the next log.
+* Future logs are skipped: they belong to the code that copies them.
 """
 
 import logging
@@ -25,13 +25,13 @@ _log = logging.getLogger(__name__)
 
 
 class LogUpkeep:
-    """The rounds through the logs of one broker; each gives, log by log, how much it did."""
+    """Passes over the logs of one broker; each yields, per log, the amount of work done."""
 
     def __init__(self, manager: LogManager) -> None:
         self._manager = manager
 
     def flush_dirty_logs(self, now_ms: int) -> Iterator[int]:
-        """Flush the logs whose ``flush.ms`` have passed; in the background if possible."""
+        """Flush the logs whose ``flush.ms`` has passed; in the background if possible."""
         self._manager.handle_failures()
         for log in self._open_logs():
             is_due = now_ms - log.last_flush_ms >= log.config.flush_ms
@@ -43,7 +43,7 @@ class LogUpkeep:
             yield int(is_due)
 
     def delete_old_segments(self, now_ms: int) -> Iterator[int]:
-        """Let retention do its work; gives how many segments went."""
+        """Apply retention; yields the number of deleted segments."""
         for log in self._open_logs():
             try:
                 yield log.delete_old_segments(now_ms)
@@ -52,7 +52,7 @@ class LogUpkeep:
                 yield _NOTHING
 
     def remove_deleted_files(self, now_ms: int) -> Iterator[int]:
-        """Remove the segments whose ``file.delete.delay.ms`` are over."""
+        """Remove the segments whose ``file.delete.delay.ms`` has passed."""
         for log in self._open_logs():
             try:
                 log.remove_deleted_files(now_ms)
@@ -61,7 +61,7 @@ class LogUpkeep:
             yield _NOTHING
 
     def remove_expired_producers(self, now_ms: int) -> Iterator[int]:
-        """Forget producers that have been idle for too long; gives how many."""
+        """Remove expired producers; yields their number."""
         for log in self._open_logs():
             yield log.producers.expire(now_ms)
 

@@ -1,13 +1,13 @@
-"""Where in a segment to look for an offset.
+"""The offset index: positions of offsets in a segment.
 
-Every ``index.interval.bytes`` of log there is an entry: the last offset of a batch,
-relative to the segment's base offset (4 bytes), and the position of that batch in the
-``.log`` file (4 bytes). A lookup gives the last entry at or before the offset asked
-for; from its position on the segment is read.
+There is an entry for every ``index.interval.bytes`` of log: the last offset of a batch, relative to
+the base offset of the segment (4 bytes), and the position of that batch in the ``.log`` file (4
+bytes). A lookup returns the last entry at or before the requested offset; the segment is read from
+its position on.
 
-Both numbers are non-negative and grow from entry to entry, so the eight bytes of an
-entry, taken as one number, are sorted as well. That is how the tail is kept: one
-machine word for each entry, searched by ``bisect``.
+Both numbers are non-negative and increase from entry to entry, so the eight bytes of an entry,
+taken as one number, are sorted as well. The tail is stored this way: one machine word per entry,
+searched with ``bisect``.
 """
 
 import sys
@@ -37,8 +37,8 @@ class OffsetIndex(IndexFile):
         super().__init__(disk, path, base_offset)
         self._tail: array[int] | None = None
         self._last_offset = base_offset
-        # Where the last search in the file ended: a consumer that catches up asks next
-        # for what lies just behind.
+        # The result of the last search in the file: a consumer that is catching up will look up an
+        # entry just after it.
         self._hint = 0
 
     @property
@@ -60,7 +60,7 @@ class OffsetIndex(IndexFile):
         return 0 <= offset - self.base_offset <= _MAX_INT32
 
     def append(self, offset: int, position: int) -> None:
-        """Note that the batch with last offset ``offset`` begins at ``position``.
+        """Add an entry: the batch with last offset ``offset`` begins at ``position``.
 
         Raises:
             ValueError: the offset is not larger than the last one, or too far from the base.
@@ -85,7 +85,7 @@ class OffsetIndex(IndexFile):
         """
         if self._stored < 0:
             self._open()
-        # Larger than every entry of this offset, smaller than those of the next.
+        # Larger than every entry for this offset, smaller than those for the next.
         target = (offset - self.base_offset) << 32 | _POSITION_MASK
         tail = self._tail
         if tail and target >= tail[0]:
@@ -94,7 +94,7 @@ class OffsetIndex(IndexFile):
         return self.entry(slot) if slot >= 0 else (self.base_offset, 0)
 
     def upper_bound(self, position: int) -> tuple[int, int] | None:
-        """The first entry at or behind ``position``: an offset that surely lies behind it."""
+        """The first entry at or after ``position``, which gives an upper bound of its offset."""
         low, high = 0, self.entries
         while low < high:
             middle = (low + high) // 2
@@ -113,7 +113,7 @@ class OffsetIndex(IndexFile):
         return self._decode(_ENTRY.unpack(self._read(slot, 1))[0])
 
     def truncate_to(self, offset: int) -> None:
-        """Forget the entries of ``offset`` and everything behind it."""
+        """Remove the entries from ``offset`` on."""
         target = (offset - self.base_offset) << 32
         tail = self._tail
         if self.entries and self._last_offset < offset:
@@ -128,10 +128,10 @@ class OffsetIndex(IndexFile):
         return self.base_offset + (value >> 32), value & _POSITION_MASK
 
     def _search_file(self, target: int) -> int:
-        """The last entry of the file that is at most ``target``; -1 if there is none."""
+        """The last entry in the file that is at most ``target``; -1 if there is none."""
         low, high = 0, self._tail_start
-        # Two guesses, each worth a single read: near the last answer, or where the entry
-        # would be if offsets grew evenly along the segment.
+        # Two guesses, which cost one read each: near the last result, or where the entry would be
+        # if offsets were spread evenly over the segment.
         span = self._last_offset - self.base_offset + 1
         evenly = (target >> 32) * self.entries // span - TAIL_ENTRIES // 2
         for start in (self._hint, evenly):
@@ -149,7 +149,8 @@ class OffsetIndex(IndexFile):
         return low - 1
 
     def _search_window(self, start: int, target: int) -> int:
-        """The same among the entries from ``start`` on; -1 if these cannot tell."""
+        """Like ``_search_file``, in the entries from ``start`` on; -1 if the result is not
+        there."""
         size = min(TAIL_ENTRIES, self._tail_start - start)
         if size <= 0:
             return -1

@@ -1,20 +1,20 @@
-"""The log of one partition: where batches get their offsets.
+"""The log of one partition, which assigns offsets to batches.
 
-Below are segments, which know about bytes; above is the replica manager, which knows
-about other brokers. In between, a log is three offsets and the order in which they move:
+Below it are segments, which store bytes; above it is the replica manager, which deals with other
+brokers. A log is defined by four offsets and their order:
 
     log_start_offset <= last_stable_offset <= high_watermark <= log_end_offset
 
-The end offset grows with every append, the high watermark when a batch may be shown to
-consumers (with one replica: at once), the start offset when old records go.
+The log end offset advances with every append, the high watermark when batches become visible to
+consumers (with one replica: immediately), the log start offset when old records are deleted.
 
 Rules this module keeps:
 
-* An append is all or nothing. What can refuse a batch comes before the write; the end
-  offset moves last, so whoever sees it finds the bytes there.
-* Everything here belongs to one thread. Only fsyncs run elsewhere (``log_flusher``).
-* A disk that fails takes its log directory offline; a full one fails the request, and
-  the log is as it was.
+* An append is all or nothing. Validation comes before the write, and the log end offset advances
+  last, so that all offsets below it can be read.
+* A log is used by one thread. Only fsyncs run in others (``log_flusher``).
+* A disk failure takes the log directory offline; a full disk fails the request and leaves the log
+  unchanged.
 """
 
 from collections.abc import Callable, Sequence
@@ -52,13 +52,13 @@ from moldau.storage.txn_index import AbortedTxn
 
 
 class Abortable(Protocol):
-    """Work in another thread that can be told to stop."""
+    """Work in another thread that can be aborted."""
 
     def abort(self) -> None: ...
 
 
 class PartitionLog:
-    """An open partition. Comes from ``recovery.open_log``."""
+    """An open partition, created by ``recovery.open_log``."""
 
     __slots__ = (
         "_context",
@@ -106,12 +106,12 @@ class PartitionLog:
         self.producers = producers
         self.log_start_offset = log_start_offset
         self.log_end_offset = log_end_offset
-        # Kafka's too: what is committed is learnt anew, from the checkpoint or the leader.
+        # As in Kafka: the high watermark is restored from the checkpoint or learnt from the leader.
         self.high_watermark = log_start_offset
         self.is_closed = False
-        # Where the clean part of a compacted log ends; -1 if it was never cleaned.
+        # The end of the clean part of a compacted log; -1 if it was never cleaned.
         self.cleaner_checkpoint = -1
-        # While a cleaner is at work here: how to make it stop.
+        # Set while the log is being cleaned, to abort the cleaning.
         self.cleaning: Abortable | None = None
         self.latest_epoch = leader_epochs.latest_epoch
         self._reader = LogReader(segments)
@@ -134,12 +134,13 @@ class PartitionLog:
         *,
         origin: AppendOrigin = AppendOrigin.CLIENT,
     ) -> LogAppendInfo:
-        """Give the batch in ``records`` the next offsets and write it, mostly without a flush.
+        """Assign the next offsets to the batch in ``records`` and append it.
 
-        A ``ProducedBatch`` was built or checked by this process: it is not looked into again.
-        The high watermark is the caller's to move, and the log the caller's to flush if the
-        answer says so. Raises ApiError if the batch is refused,
-        KAFKA_STORAGE_ERROR if it is the disk that refuses.
+        A ``ProducedBatch`` was built or validated by this process and is not validated again. The
+        caller advances the high watermark, and flushes the log if the result says ``must_flush``.
+
+        Raises:
+            ApiError: the batch is invalid; KAFKA_STORAGE_ERROR if the disk fails.
         """
         if self.is_closed:
             raise self._closed_error()
@@ -148,21 +149,21 @@ class PartitionLog:
     def append_as_follower(
         self, records: memoryview | bytes, leader_epoch: int | None = None
     ) -> LogAppendInfo | None:
-        """Write batches as the leader has them, offsets and all.
+        """Append batches fetched from the leader, with the leader's offsets.
 
-        A batch that is cut short at the end is left out; so are batches of an epoch after
-        ``leader_epoch``. None if nothing is left.
+        An incomplete batch at the end is ignored, and so are batches from the first one with an
+        epoch greater than ``leader_epoch`` on. Returns None if no batch is left.
 
         Raises:
-            ApiError: CORRUPT_MESSAGE for a bad batch, INVALID_RECORD for offsets that go
-                back; nothing is written then. KAFKA_STORAGE_ERROR if the disk fails.
+            ApiError: CORRUPT_MESSAGE for a bad batch, INVALID_RECORD for offsets that go backwards;
+                then nothing is written. KAFKA_STORAGE_ERROR if the disk fails.
         """
         if self.is_closed:
             raise self._closed_error()
         return append_replicated(self, records, leader_epoch)
 
     def assign_epoch(self, leader_epoch: int, start_offset: int) -> None:
-        """The leader of ``leader_epoch`` writes from ``start_offset`` on."""
+        """Record that ``leader_epoch`` starts at ``start_offset``."""
         if not self.leader_epochs.assign(leader_epoch, start_offset):
             return
         self.latest_epoch = self.leader_epochs.latest_epoch
@@ -170,7 +171,7 @@ class PartitionLog:
         self._context.late_writes.add(lambda: self._write_epochs(write))
 
     def _write_epochs(self, write: Callable[[], None]) -> None:
-        """In any thread. A full disk may have room again when the log is flushed."""
+        """Runs in any thread. If the disk is full, the next flush of the log writes them again."""
         try:
             write()
         except OSError as error:
@@ -188,9 +189,9 @@ class PartitionLog:
         min_one_message: bool = False,
         include_aborted: bool = False,
     ) -> FetchData:
-        """Batches from ``start_offset`` on that end below ``max_offset``.
+        """Read batches from ``start_offset`` on, up to ``max_offset`` (exclusive).
 
-        Small answers are bytes, large ones a region of the file (``log_reader``).
+        Small results are bytes, large ones a region of the file (``log_reader``).
 
         Raises:
             ApiError: OFFSET_OUT_OF_RANGE; CORRUPT_MESSAGE where the file is damaged;
@@ -220,7 +221,8 @@ class PartitionLog:
             raise self.storage_error(error, f"reading offset {start_offset} of") from error
 
     def offset_after_damage(self, error: CorruptSegment, offset: int) -> int:
-        """Where reading can go on that met ``error`` at ``offset``; the end if nowhere.
+        """The offset at which a read that hit ``error`` at ``offset`` can resume, or the log end
+        offset.
 
         Raises:
             ApiError: KAFKA_STORAGE_ERROR if the disk fails.
@@ -232,7 +234,7 @@ class PartitionLog:
         return self.log_end_offset if found is None else max(found, offset)
 
     def readable_bytes(self, start_offset: int, max_offset: int) -> int:
-        """How many bytes a read between the two would find; for fetches that wait."""
+        """The size of the batches between two offsets, for fetches that wait for ``min.bytes``."""
         if not self.log_start_offset <= start_offset <= self.log_end_offset:
             return 0
         try:
@@ -241,7 +243,7 @@ class PartitionLog:
             raise self.storage_error(error, f"looking up {start_offset} in") from error
 
     def aborted_transactions(self, start_offset: int, end_offset: int) -> list[AbortedTxn]:
-        """Aborted transactions that overlap the offsets from start up to the end."""
+        """Aborted transactions that overlap the offsets from start to end."""
         return aborted_between(self.segments, start_offset, end_offset)
 
     def earliest(self) -> TimestampOffset:
@@ -266,14 +268,14 @@ class PartitionLog:
 
     @property
     def last_stable_offset(self) -> int:
-        """Where consumers with ``read_committed`` stop: the first undecided transaction."""
+        """The limit for ``read_committed`` consumers: the start of the first open transaction."""
         first = self.producers.first_unstable_offset
         if 0 <= first < self.high_watermark:
             return max(first, self.log_start_offset)
         return self.high_watermark
 
     def update_high_watermark(self, offset: int) -> int:
-        """Move the high watermark, within the log; returns where it is now."""
+        """Set the high watermark, clamped to the log; returns the new value."""
         offset = max(min(offset, self.log_end_offset), self.log_start_offset)
         self.high_watermark = offset
         self.producers.on_high_watermark(offset)
@@ -290,7 +292,7 @@ class PartitionLog:
     # -- rolling and flushing --
 
     def roll_for(self, size_bytes: int, first_offset: int) -> Segment:
-        """Begin a segment for a batch; raises OSError."""
+        """Roll a new segment for a batch; raises OSError."""
         if size_bytes > self.config.segment_bytes:
             raise ApiError(
                 ErrorCode.RECORD_LIST_TOO_LARGE,
@@ -300,7 +302,7 @@ class PartitionLog:
         return self._roll(first_offset)
 
     def roll(self) -> Segment:
-        """Begin a new segment at the end of the log; an empty active one stays."""
+        """Roll a new segment at the log end offset, unless the active one is empty."""
         try:
             return self._roll(self.log_end_offset)
         except OSError as error:
@@ -315,7 +317,7 @@ class PartitionLog:
         self.leader_epochs.flush()
         old.become_inactive()
         if self._flusher.recovery_point >= base_offset:
-            # Recovery will not look at the old segment: its indexes must be right for ever.
+            # Recovery will skip the old segment, so its indexes must be durable.
             self._sync_before_roll(old)
         new = self.new_segment(base_offset)
         snapshot: str | None = None
@@ -344,10 +346,10 @@ class PartitionLog:
             raise self.storage_error(error, "flushing", in_fsync=True) from error
 
     def flush_if_due(self, *, can_wait: bool = False) -> bool:
-        """Flush when ``flush.messages`` have come since the last time.
+        """Flush if ``flush.messages`` have been appended since the last flush.
 
-        A caller that can wait is told to see to it (True), if there is an executor: an fsync
-        may take a second beside somebody who writes much.
+        With ``can_wait`` and an executor it returns True instead, and the caller must flush: an
+        fsync can take a second while other writes keep the disk busy.
         """
         if self.log_end_offset - self._flusher.recovery_point < self.config.flush_messages:
             return False
@@ -357,7 +359,7 @@ class PartitionLog:
         return False
 
     def flush(self, up_to: int | None = None) -> None:
-        """Return when everything below ``up_to`` (the whole log by default) is durable.
+        """Make everything below ``up_to`` (by default the whole log) durable.
 
         Raises:
             ApiError: KAFKA_STORAGE_ERROR.
@@ -366,11 +368,12 @@ class PartitionLog:
         self._run_flush(self._flush_job(end_offset, with_last=up_to is None))
 
     def flush_in_background(self) -> object:
-        """Begin to flush the whole log in the executor; returns the executor's future."""
+        """Flush the whole log in the executor; returns the executor's future."""
         return self._submit_flush(self._flush_job(self.log_end_offset, with_last=True))
 
     def flush_elsewhere(self, up_to: int) -> Callable[[], None]:
-        """A ``flush`` for any thread to call; of a log that is cut before, it promises nothing."""
+        """A ``flush`` for any thread to call; it guarantees nothing if the log is truncated
+        first."""
         job = self._flush_job(up_to, with_last=False)
         return lambda: self._run_flush(job)
 
@@ -391,12 +394,12 @@ class PartitionLog:
         try:
             self._flusher.run(job)
         except OSError as error:
-            # The log may have been deleted, or cut, while the flush waited its turn.
+            # The log may have been deleted or truncated while the flush was queued.
             if not self.is_closed and not self._flusher.is_outdated(job):
                 raise self.storage_error(error, "flushing", in_fsync=True) from error
 
     def flush_topic_id(self) -> None:
-        """Make the id of a new partition durable; in any thread."""
+        """Make the topic id of a new partition durable; in any thread."""
         try:
             self._flusher.flush_topic_id()
         except OSError as error:
@@ -405,7 +408,7 @@ class PartitionLog:
 
     @property
     def recovery_point(self) -> int:
-        """Everything below is on the device."""
+        """Everything below is durable."""
         return self._flusher.recovery_point
 
     @property
@@ -415,10 +418,10 @@ class PartitionLog:
     # -- making the log shorter --
 
     def delete_records_before(self, offset: int) -> int:
-        """Move the start of the log up to ``offset`` (-1: to the high watermark).
+        """Move the log start offset up to ``offset`` (-1: the high watermark).
 
-        Segments that lie wholly below go with the next ``delete_old_segments``. Returns
-        the new start offset.
+        Segments entirely below it are deleted by the next ``delete_old_segments``. Returns the new
+        log start offset.
 
         Raises:
             ApiError: OFFSET_OUT_OF_RANGE above the high watermark.
@@ -435,7 +438,7 @@ class PartitionLog:
         return self.log_start_offset
 
     def move_log_start_offset(self, offset: int) -> bool:
-        """Raise the start offset; False if it is there already."""
+        """Increase the log start offset; False if it is already there."""
         if offset <= self.log_start_offset:
             return False
         self.log_start_offset = offset
@@ -446,15 +449,15 @@ class PartitionLog:
         return True
 
     def delete_old_segments(self, now_ms: int) -> int:
-        """Let retention do its work; returns how many segments went.
+        """Apply retention; returns the number of deleted segments.
 
-        What a cleaner is reading stays until it is done; its log has its turn the next time.
+        Nothing is deleted while the log is being cleaned.
         """
         roll_if_overdue(self, now_ms)
         return delete_old_segments(self, now_ms) if self.cleaning is None else 0
 
     def remove_segments(self, count: int) -> None:
-        """Drop the oldest ``count`` segments; the log starts at the first that stays."""
+        """Delete the oldest ``count`` segments; the log then starts at the first remaining one."""
         if count == len(self.segments):
             self.roll()
         if count == 0 or count >= len(self.segments):
@@ -467,14 +470,14 @@ class PartitionLog:
             raise self.storage_error(error, "deleting old segments of") from error
 
     def replace_segments(self, sources: Sequence[Segment], segment: Segment) -> None:
-        """Let ``segment`` take the place of ``sources``, whose files stay as they are."""
+        """Replace ``sources`` with ``segment`` in the list; the files of ``sources`` stay."""
         self.segments.replace(sources, segment)
         self._reader.forget_places()
 
     def discard(
         self, segments: list[Segment], keep_snapshot: int = -1, *, are_renamed: bool = False
     ) -> None:
-        """Put the files of segments away that are out of the list (``deleted_files``)."""
+        """Mark the files of segments removed from the list as deleted (``deleted_files``)."""
         self._reader.forget_places()
         due_ms = self.now_ms() + self.config.file_delete_delay_ms
         self._deleted.put_away(
@@ -482,9 +485,9 @@ class PartitionLog:
         )
 
     def remove_deleted_files(self, now_ms: int) -> None:
-        """Delete the files of discarded segments whose time has come; in the executor, if any.
+        """Delete the files of discarded segments that are due; in the executor, if any.
 
-        Unlinking a gigabyte takes a disk longer than clients should have to wait.
+        Unlinking a gigabyte takes longer than clients should wait.
         """
         due = self._deleted.take_due(now_ms)
         if due and self._context.executor is not None:
@@ -499,28 +502,28 @@ class PartitionLog:
             raise self.storage_error(error, "deleting files of") from error
 
     def truncate_to(self, offset: int) -> bool:
-        """Forget everything from ``offset`` on; False if the log ends there already.
+        """Truncate the log to ``offset``; False if it already ends there.
 
-        For a follower whose log parted from the leader's.
+        For a follower whose log diverged from the leader's.
         """
         return truncate(self, offset)
 
     def truncate_fully_and_start_at(self, offset: int, log_start_offset: int | None = None) -> None:
-        """Drop every record; the next one gets ``offset``."""
+        """Delete all records; the next one gets ``offset``."""
         start_anew(self, offset, offset if log_start_offset is None else log_start_offset)
 
     def prepare_cut(self, offset: int) -> None:
-        """The records from ``offset`` on are about to go: who works on them need not go on."""
+        """Abort cleaning, and flushes of records from ``offset`` on, before they are truncated."""
         self._stop_cleaning()
         self._flusher.on_cut(offset)
 
     def truncate_epochs(self, offset: int) -> None:
-        """The log ends at ``offset``: no epoch begins later."""
+        """Remove the epochs that start after ``offset``, the new end of the log."""
         self.leader_epochs.truncate_from_end(offset)
         self.latest_epoch = self.leader_epochs.latest_epoch
 
     def set_end(self, offset: int) -> None:
-        """Move the end back. Readers may remember places behind it."""
+        """Move the log end offset back; the reader's cached positions are discarded."""
         self.log_end_offset = offset
         self._reader.forget_places()
 
@@ -529,22 +532,22 @@ class PartitionLog:
         return self._context.new_segment(self.directory, base_offset, self.config)
 
     def _stop_cleaning(self) -> None:
-        """What a cleaner has read is about to change: its work so far is worth nothing."""
+        """Abort cleaning: the records read by the cleaner are about to change."""
         if self.cleaning is not None:
             self.cleaning.abort()
 
-    # -- end of life --
+    # -- closing --
 
     def close(self) -> None:
-        """Write what is in memory only; the log cannot be used afterwards.
+        """Write all state that is only in memory; the log cannot be used afterwards.
 
-        Does not flush: a clean shutdown calls ``flush`` before.
+        Does not flush: a clean shutdown calls ``flush`` first.
         """
         if self.is_closed:
             return
         self._stop_cleaning()
         try:
-            # With a snapshot at the end nothing needs to be replayed at the next start.
+            # With a snapshot at the end, the next start has nothing to replay.
             self.producers.take_snapshot(sync=True)
             self.leader_epochs.flush()
             for segment in self.segments:
@@ -555,14 +558,14 @@ class PartitionLog:
             self.is_closed = True
 
     def close_files(self) -> None:
-        """The disk failed or the log is deleted: let go of the files and write nothing."""
+        """Close the files without writing: the disk failed, or the log is deleted."""
         self.is_closed = True
         self._stop_cleaning()
         for segment in self.segments:
             segment.log.close()
 
     def rename_directory(self, directory: str) -> None:
-        """Move the log's directory on the same disk, files open or not."""
+        """Rename the log's directory on the same disk; files may be open."""
         self._stop_cleaning()
         with RENAMING, self.leader_epochs.writing:
             self._flusher.begin_move()
@@ -580,14 +583,14 @@ class PartitionLog:
 
     @property
     def log_dir(self) -> str:
-        """The log directory (one of ``log.dirs``) in which this partition lies."""
+        """The log directory (one of ``log.dirs``) of this partition."""
         return self.directory.rpartition("/")[0]
 
     def now_ms(self) -> int:
         return self._context.clock.now_ms()
 
     def storage_error(self, error: OSError, doing: str, *, in_fsync: bool = False) -> ApiError:
-        """The error for the client; a disk that failed goes offline."""
+        """Return the error for the client; takes the log directory offline if the disk failed."""
         return storage_error(
             error,
             f"{doing} {self.topic_partition}",

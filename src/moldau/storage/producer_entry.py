@@ -1,11 +1,11 @@
-"""What a partition remembers of one idempotent producer.
+"""The state of one idempotent producer in a partition.
 
-A producer numbers its records, per partition, from zero. The last five batches are
-kept, because a client may have five requests under way and may repeat any of them when
-an answer is lost; a repeated batch is answered with the offsets it got the first time.
+A producer numbers its records, per partition, from zero. The last five batches are kept, because a
+client may have five requests in flight and may retry any of them when a response is lost; a
+duplicate batch is answered with the offsets of its first copy.
 
-There can be many producers for each partition and all but a few are idle, so the
-batches are kept as plain integers in one array, not as objects.
+There can be many producers per partition, most of them idle, so batches are stored as plain
+integers in one array, not as objects.
 """
 
 from array import array
@@ -18,14 +18,14 @@ NO_SEQUENCE: Final = -1
 NO_OFFSET: Final = -1
 BATCHES_TO_RETAIN: Final = 5
 
-# Of each batch: last sequence, last offset, offset delta, timestamp.
+# For each batch: last sequence, last offset, offset delta, timestamp.
 _FIELDS: Final = 4
 _MAX_FIELDS: Final = _FIELDS * BATCHES_TO_RETAIN
 _MAX_INT32: Final = 2**31 - 1
 
 
 class DuplicateBatch(NamedTuple):
-    """Where a batch that was sent again lies since the first time."""
+    """The first copy of a duplicate batch."""
 
     first_offset: int
     last_offset: int
@@ -33,7 +33,7 @@ class DuplicateBatch(NamedTuple):
 
 
 class BatchMetadata(NamedTuple):
-    """A batch that the producer wrote."""
+    """A batch of the producer."""
 
     first_sequence: int
     last_sequence: int
@@ -61,17 +61,17 @@ class ProducerEntry:
         self.epoch = epoch
         self.coordinator_epoch = -1
         self.last_timestamp = -1
-        # First offset of the transaction under way; -1 if there is none.
+        # First offset of the open transaction; -1 if there is none.
         self.txn_first_offset = NO_OFFSET
-        # What must come next in this epoch.
+        # The expected next sequence in this epoch.
         self.next_sequence = 0
-        # How many snapshots there were when it was last changed: an earlier one may still have
-        # to be written, and needs the entry as it was.
+        # The number of snapshots when the entry was last changed: an earlier snapshot may not be
+        # written yet and needs the old values.
         self.snapshots = 0
         self._batches: array[int] = array("q")
 
     def copy(self) -> "ProducerEntry":
-        """Another entry of the same producer that says the same."""
+        """An independent copy of this entry."""
         entry = ProducerEntry(self.producer_id, self.epoch)
         entry.coordinator_epoch = self.coordinator_epoch
         entry.last_timestamp = self.last_timestamp
@@ -83,12 +83,12 @@ class ProducerEntry:
 
     @property
     def last_sequence(self) -> int:
-        """-1 if nothing of this epoch is remembered."""
+        """-1 if there is no batch of this epoch."""
         return self._batches[-4] if self._batches else NO_SEQUENCE
 
     @property
     def last_offset(self) -> int:
-        """Of the last data batch; -1 if nothing of this epoch is remembered."""
+        """The last offset of the last data batch; -1 if there is no batch of this epoch."""
         return self._batches[-3] if self._batches else NO_OFFSET
 
     @property
@@ -96,7 +96,7 @@ class ProducerEntry:
         return self._batches[-2] if self._batches else 0
 
     def batches(self) -> list[BatchMetadata]:
-        """The remembered batches, oldest first."""
+        """The retained batches, oldest first."""
         values = self._batches
         return [
             BatchMetadata(
@@ -110,7 +110,7 @@ class ProducerEntry:
         ]
 
     def begin_epoch(self, epoch: int) -> None:
-        """Sequences start over with a new epoch; the batches of the old one are history."""
+        """Start a new epoch: sequences restart at 0 and the batches of the old one are removed."""
         if epoch != self.epoch:
             self.epoch = epoch
             self.next_sequence = 0
@@ -121,12 +121,12 @@ class ProducerEntry:
         batches.extend((last_sequence, last_offset, delta, timestamp))
         if len(batches) > _MAX_FIELDS:
             del batches[:_FIELDS]
-        # Wraps from the largest int32 to 0. Batches of coordinators carry no sequence (-1).
+        # Wraps from the largest int32 to 0. Batches of coordinators have no sequence (-1).
         self.next_sequence = (last_sequence + 1) & _MAX_INT32
         self.last_timestamp = timestamp
 
     def find_duplicate(self, header: BatchHeader) -> DuplicateBatch | None:
-        """The remembered batch of the same epoch and exactly the same sequences."""
+        """The retained batch with the same epoch and exactly the same sequences."""
         if header.producer_epoch != self.epoch:
             return None
         values = self._batches

@@ -1,8 +1,8 @@
-"""Producer state from the batches of the log.
+"""Rebuilding the producer state from the batches of the log.
 
-Everything that ``ProducerStateManager`` knows follows from the batches, so it can be
-told again by showing it the headers in order. Snapshots only shorten the story: the
-newest one that is not ahead of the log is loaded, and the batches behind it replayed.
+The state of ``ProducerStateManager`` is derived from the batches, so it can be rebuilt by replaying
+their headers in order. Snapshots only shorten this: the newest one that is not ahead of the log is
+loaded, and the batches after it are replayed.
 """
 
 from moldau.record.control import ControlType, decode_control_key, decode_end_txn_marker
@@ -15,7 +15,7 @@ from moldau.storage.txn_index import AbortedTxn, TransactionIndex
 
 
 class TxnMarker:
-    """What a control batch that ends a transaction says."""
+    """The contents of a control batch that ends a transaction."""
 
     __slots__ = ("coordinator_epoch", "is_abort", "offset", "timestamp")
 
@@ -27,7 +27,7 @@ class TxnMarker:
 
 
 def read_marker(batch: Buffer, position: int = 0) -> TxnMarker | None:
-    """The marker in a control batch; None if it is a control batch of another kind."""
+    """The marker in a control batch; None if it is another kind of control batch."""
     for record in decode_records(batch, position):
         control_type = decode_control_key(record.key)
         if control_type in (ControlType.ABORT, ControlType.COMMIT):
@@ -47,9 +47,9 @@ def replay_batch(
     position: int,
     txn_index: TransactionIndex | None,
 ) -> None:
-    """Let ``producers`` see a batch that is in the log.
+    """Update ``producers`` with a batch of the log.
 
-    With ``txn_index``, transactions that the batch aborts are written there.
+    With ``txn_index``, a transaction that the batch aborts is added to it.
     """
     if header.producer_id >= 0:
         if not header.is_control:
@@ -67,7 +67,7 @@ def _end_txn(
     marker: TxnMarker,
     txn_index: TransactionIndex | None,
 ) -> None:
-    """Let the last stable offset move on; an aborted transaction goes to the index."""
+    """Complete the transaction of a marker; an aborted one is added to the index."""
     completed = producers.update_marker(
         header, marker.coordinator_epoch, marker.is_abort, marker.offset, marker.timestamp
     )
@@ -94,10 +94,10 @@ def rebuild_producer_state(
     *,
     after_clean_shutdown: bool = False,
 ) -> None:
-    """Bring ``producers`` to the state after the last batch below ``log_end_offset``.
+    """Rebuild the state after the last batch below ``log_end_offset``.
 
-    A log that was closed cleanly and has no snapshot at all never saw a producer with
-    an id, so it is not read.
+    A log that was closed cleanly and has no snapshot never had an idempotent producer, so it is not
+    read.
     """
     snapshot_at = [segment.base_offset for segment in segments][-2:]
     if after_clean_shutdown and producers.latest_snapshot_offset < 0:

@@ -1,16 +1,16 @@
-"""The ``.snapshot`` files: what a partition knew of its producers at an offset.
+"""The ``.snapshot`` files: the producer state of a partition at an offset.
 
-One is written at the base offset of every new segment and when a log is closed. After
-a restart the newest one is loaded and the log is read from its offset on, instead of
-from the beginning. The format is Apache Kafka's (ProducerSnapshot, version 1):
+One is written at the base offset of every new segment and when a log is closed. At startup the
+newest one is loaded and the log is replayed from its offset, instead of from the beginning. The
+format is Apache Kafka's (ProducerSnapshot, version 1):
 
     version 2   crc-32c of what follows 4   number of entries 4   entries 46 each
 
-Of the five batches that are remembered of a producer a snapshot keeps the last.
+Of the five retained batches of a producer, a snapshot contains only the last.
 
-A snapshot of many producers takes longer to write than others should have to wait for, so it can be
-written later, by another thread (``UnwrittenSnapshot``). Until then its entries do not change:
-``producer_state`` changes copies of them.
+Writing a snapshot of many producers takes too long for the event loop, so another thread can write
+it later (``UnwrittenSnapshot``). Until then its entries do not change: ``producer_state`` changes
+copies of them.
 """
 
 import logging
@@ -31,17 +31,17 @@ SNAPSHOT_SUFFIX: Final = ".snapshot"
 _VERSION: Final = 1
 _HEAD: Final = Struct(">hI")
 _COUNT: Final = Struct(">i")
-# Producer id, epoch, last sequence, last offset, offset delta, timestamp, coordinator
-# epoch, first offset of the transaction under way.
+# Producer id, epoch, last sequence, last offset, offset delta, timestamp, coordinator epoch, first
+# offset of the open transaction.
 _ENTRY: Final = Struct(">qhiqiqiq")
-# After so many entries other threads have their turn: compiled code would not let them otherwise.
+# Yield to other threads after this many entries: compiled code does not do so on its own.
 _SLICE: Final = 500
 
 _log = logging.getLogger(__name__)
 
 
 class CorruptSnapshot(Exception):  # noqa: N818
-    """The file is not a snapshot or not the one that was written; an older one will do."""
+    """The file is not a snapshot or is damaged; an older one can be used instead."""
 
 
 def snapshot_path(directory: str, offset: int) -> str:
@@ -49,7 +49,7 @@ def snapshot_path(directory: str, offset: int) -> str:
 
 
 def snapshot_offset(name: str) -> int | None:
-    """The offset in a snapshot file's name; None if it is another file's."""
+    """The offset in the name of a snapshot file; None for other files."""
     if not name.endswith(SNAPSHOT_SUFFIX):
         return None
     stem = name.removesuffix(SNAPSHOT_SUFFIX)
@@ -115,7 +115,7 @@ def _decode_entry(
 
 
 def read_snapshot(disk: Disk, path: str) -> list[ProducerEntry]:
-    """Raises CorruptSnapshot, naming the file."""
+    """Raises CorruptSnapshot, which names the file."""
     try:
         return decode_snapshot(disk.read_bytes(path))
     except CorruptSnapshot as corrupt:
@@ -125,7 +125,7 @@ def read_snapshot(disk: Disk, path: str) -> list[ProducerEntry]:
 def write_snapshot(
     disk: Disk, path: str, entries: Collection[ProducerEntry], sync: bool = False
 ) -> None:
-    """Not atomic: a torn snapshot is found out by its checksum and costs a longer replay."""
+    """Not atomic: a torn snapshot fails its checksum, which costs only a longer replay."""
     file = disk.open(path, create=True)
     try:
         file.truncate(0)
@@ -137,25 +137,25 @@ def write_snapshot(
 
 
 class UnwrittenSnapshot:
-    """A snapshot that a thread will write, unless it is not wanted any more by then."""
+    """A snapshot to be written by another thread, unless it is cancelled first."""
 
     __slots__ = ("_entries", "_lock", "offset")
 
     def __init__(self, offset: int, entries: list[ProducerEntry]) -> None:
-        """``entries`` are not changed from now on."""
+        """``entries`` must not change from now on."""
         self.offset = offset
         self._entries: list[ProducerEntry] | None = entries
         self._lock = threading.Lock()
 
     @property
     def is_settled(self) -> bool:
-        """Whether it was written or given up."""
+        """Whether it was written or cancelled."""
         return self._entries is None
 
     def write(self, disk: Disk, directory: str) -> None:
-        """Write it, if nobody has and it is wanted; in whichever thread. Raises OSError.
+        """Write the snapshot, unless it was written or cancelled; in any thread. Raises OSError.
 
-        On a full disk it is left out: that costs a longer replay, and nothing else.
+        If the disk is full it is skipped, which costs only a longer replay.
         """
         with self._lock:
             if self._entries is None:
@@ -171,24 +171,24 @@ class UnwrittenSnapshot:
             self._entries = None
 
     def give_up(self) -> None:
-        """It shall not be there. A thread that is writing it is waited for."""
+        """Cancel the snapshot. Waits for a thread that is writing it."""
         with self._lock:
             self._entries = None
 
 
 class SnapshotFiles:
-    """Which snapshots a partition has on disk, and which of them must go.
+    """The snapshot files of a partition.
 
-    One that is still to be written counts as there.
+    A snapshot that is still to be written counts as existing.
     """
 
     __slots__ = ("_disk", "_snapshots", "_unwritten", "directory")
 
     def __init__(self, disk: Disk, directory: str) -> None:
-        """Touches nothing on disk."""
+        """Does not access the disk."""
         self._disk = disk
         self.directory = directory
-        # Offsets of the snapshot files, ascending; None until somebody asks.
+        # Offsets of the snapshot files, ascending; None until first used.
         self._snapshots: list[int] | None = None
         self._unwritten: list[UnwrittenSnapshot] | None = None
 
@@ -201,7 +201,7 @@ class SnapshotFiles:
         return self._snapshots
 
     def use_listing(self, names: Iterable[str]) -> None:
-        """Take the snapshots from what somebody else found in the directory."""
+        """Take the snapshots from a directory listing of the caller."""
         self._snapshots = sorted(
             offset for name in names if (offset := snapshot_offset(name)) is not None
         )
@@ -219,10 +219,10 @@ class SnapshotFiles:
         return snapshots[0] if snapshots else NO_OFFSET
 
     def remove_stray_snapshots(self, segment_base_offsets: Iterable[int]) -> None:
-        """Delete snapshots that no segment begins at.
+        """Delete snapshots that are not at the base offset of a segment.
 
-        The newest of them stays if it lies behind every segment's base offset: a clean stop
-        wrote it at the end of the log.
+        The newest of them is kept if it is above all base offsets: a clean shutdown wrote it at the
+        end of the log.
         """
         bases = set(segment_base_offsets)
         strays = [offset for offset in self.snapshot_offsets() if offset not in bases]
@@ -236,7 +236,7 @@ class SnapshotFiles:
             self._delete_snapshot(snapshot)
 
     def mark_snapshot_deleted(self, offset: int) -> str | None:
-        """Rename the snapshot for removal later; None if there is none at this offset."""
+        """Rename the snapshot for later removal; None if there is none at this offset."""
         if offset not in self.snapshot_offsets():
             return None
         self.snapshot_offsets().remove(offset)
@@ -249,7 +249,7 @@ class SnapshotFiles:
         return path + ".deleted"
 
     def moved(self, directory: str) -> None:
-        """The partition's directory was renamed."""
+        """Set the path after the partition's directory was renamed."""
         self.directory = directory
 
     def _delete_snapshot(self, offset: int) -> None:
@@ -267,7 +267,7 @@ class SnapshotFiles:
         self._unwritten = [*unsettled, snapshot]
 
     def _write_unwritten(self) -> None:
-        """Write now what was to be written later. Raises OSError."""
+        """Write pending snapshots now. Raises OSError."""
         for snapshot in self._unwritten or ():
             snapshot.write(self._disk, self.directory)
         self._unwritten = None

@@ -1,23 +1,24 @@
-"""What a partition knows of the producers that write to it.
+"""The state of the producers of a partition.
 
-An idempotent producer sends its id, its epoch and sequence numbers with every batch.
-From the last ones seen the partition tells a batch that comes again (answered with its
-first offsets, not written twice) from one that came too early or from a producer that
-was fenced (refused). Transactions build on this: a partition knows which of them are
-open, and from the markers which were aborted.
+An idempotent producer sends its id, epoch and sequence numbers with every batch. By comparing them
+to the last ones seen, the partition distinguishes a duplicate batch (answered with its original
+offsets and not written again) from an out-of-order one or one of a fenced producer (both refused).
+Transactions build on this: the state includes the open transactions, and markers tell which were
+aborted.
 
-State is a function of the log: it is rebuilt by reading the log from the newest usable
-snapshot on. ``check`` comes before an append and changes nothing; ``update`` comes after
-the bytes are written, so a failed append leaves no trace here.
+The state is derived from the log: it is rebuilt by reading the log from the newest usable snapshot
+on. ``check`` comes before an append and changes nothing; ``update`` comes after the write, so that
+a failed append leaves the state unchanged.
 
 Rules this module keeps:
 
-* A producer without state may start with any sequence. Its records may have been
-  deleted by retention, and refusing it would stop a healthy producer for no gain.
-* A higher epoch starts over at sequence 0; a lower one is refused.
-* A producer that is idle for ``producer.id.expiration.ms`` is forgotten, except while
-  it has a transaction open.
-* The leader has decided for its followers: what comes by replication is not refused.
+* A producer without state may start with any sequence. Its records may have been deleted by
+  retention, and refusing it would block a healthy producer for no benefit.
+* A higher epoch starts again at sequence 0; a lower one is refused.
+* A producer that is idle for ``producer.id.expiration.ms`` expires, except while it has an open
+  transaction.
+* The leader has already checked replicated batches: a follower does not refuse them for their epoch
+  or sequence.
 """
 
 import logging
@@ -55,14 +56,14 @@ __all__ = [
 
 _MAX_INT16: Final = 2**15 - 1
 _MAX_INT32: Final = 2**31 - 1
-# A snapshot of more producers takes too long for a thread that has others waiting.
+# A snapshot of more producers would block the event loop for too long.
 MANY_PRODUCERS: Final = 1000
 
 _log = logging.getLogger(__name__)
 
 
 class AppendOrigin(IntEnum):
-    """Who writes, which decides how much is checked."""
+    """The origin of an append, which determines the checks."""
 
     REPLICATION = 0
     COORDINATOR = 1
@@ -71,7 +72,7 @@ class AppendOrigin(IntEnum):
 
 
 class CompletedTxn(NamedTuple):
-    """A transaction that had data here and met its marker (at ``last_offset``)."""
+    """A transaction with data in this partition and its marker (at ``last_offset``)."""
 
     producer_id: int
     first_offset: int
@@ -96,17 +97,17 @@ class ProducerStateManager(SnapshotFiles):
     def __init__(
         self, disk: Disk, directory: str, topic_partition: TopicPartition, expiration_ms: int
     ) -> None:
-        """Empty, at offset 0; see ``truncate_and_reload``. Touches nothing on disk."""
+        """Empty, at offset 0; see ``truncate_and_reload``. Does not access the disk."""
         super().__init__(disk, directory)
         self.topic_partition = topic_partition
         self.expiration_ms = expiration_ms
-        # The offset up to which the log is reflected here.
+        # The offset up to which the log is included in the state.
         self.map_end_offset = 0
         self._last_snapshot_offset = 0
-        # Of those that are written later: an entry of before is not changed, but copied.
+        # Number of snapshots written in the background: older entries are copied, not changed.
         self._snapshots_taken = 0
         self._producers: dict[int, ProducerEntry] = {}
-        # First offset -> producer id. In the order of offsets, because they are added so.
+        # First offset -> producer id, in offset order.
         self._ongoing: dict[int, int] = {}
         # First offset -> offset of the marker, which may be above the high watermark.
         self._unreplicated: dict[int, int] = {}
@@ -116,14 +117,14 @@ class ProducerStateManager(SnapshotFiles):
     def check(
         self, header: BatchHeader, origin: AppendOrigin = AppendOrigin.CLIENT
     ) -> DuplicateBatch | None:
-        """Whether a batch may be appended now; its earlier copy if it was appended before.
+        """Check whether a batch may be appended; returns its earlier copy if it is a duplicate.
 
         Raises:
             ApiError: INVALID_PRODUCER_EPOCH, OUT_OF_ORDER_SEQUENCE_NUMBER or
                 INVALID_TXN_STATE.
         """
         entry = self._producers.get(header.producer_id)
-        # Nothing is known of a producer that is new here, nor of a batch without one (-1).
+        # A producer without state, or a batch without a producer (-1).
         if entry is None:
             return None
         if (
@@ -135,7 +136,7 @@ class ProducerStateManager(SnapshotFiles):
         return self._check_closely(entry, header, origin)
 
     def update(self, header: BatchHeader, base_offset: int, last_offset: int) -> None:
-        """A data batch was appended at these offsets."""
+        """Update the state after a data batch was appended at these offsets."""
         self.map_end_offset = last_offset + 1
         producer_id = header.producer_id
         if producer_id < 0:
@@ -157,7 +158,7 @@ class ProducerStateManager(SnapshotFiles):
             self._ongoing[base_offset] = producer_id
 
     def _renew(self, producer_id: int, entry: ProducerEntry | None) -> ProducerEntry:
-        """An entry that may be changed: a new one, or a copy of one that is in a snapshot."""
+        """A modifiable entry: a new one, or a copy of one that is part of a snapshot."""
         renewed = ProducerEntry(producer_id) if entry is None else entry.copy()
         renewed.snapshots = self._snapshots_taken
         self._producers[producer_id] = renewed
@@ -224,11 +225,11 @@ class ProducerStateManager(SnapshotFiles):
         transaction_version: int = 0,
         origin: AppendOrigin = AppendOrigin.COORDINATOR,
     ) -> None:
-        """Whether a commit or abort marker may be appended.
+        """Check whether a commit or abort marker may be appended.
 
-        From transaction version 2 on the coordinator raises the epoch before it writes the
-        marker (KIP-890), so a marker of the present epoch belongs to the transaction before.
-        It is let through if no transaction is open: then the same marker was sent again.
+        From transaction version 2 on the coordinator increases the epoch before it writes the
+        marker (KIP-890), so a marker of the current epoch belongs to the previous transaction. It
+        is accepted if no transaction is open: then it is a retry of the same marker.
 
         Raises:
             ApiError: INVALID_PRODUCER_EPOCH or TRANSACTION_COORDINATOR_FENCED.
@@ -258,10 +259,11 @@ class ProducerStateManager(SnapshotFiles):
         offset: int,
         timestamp: int,
     ) -> CompletedTxn | None:
-        """A marker was appended at ``offset``; says which transaction it ends, if any.
+        """Update the state after a marker was appended at ``offset``; returns the ended
+        transaction.
 
-        The caller notes an aborted one in the transaction index, with
-        ``last_stable_offset``, and then calls ``complete_txn``.
+        The result is None if the transaction has no data here. The caller adds an aborted one to
+        the transaction index, with ``last_stable_offset``, and then calls ``complete_txn``.
         """
         self.map_end_offset = offset + 1
         producer_id = header.producer_id
@@ -273,7 +275,7 @@ class ProducerStateManager(SnapshotFiles):
         entry.coordinator_epoch = coordinator_epoch
         entry.last_timestamp = timestamp
         entry.txn_first_offset = NO_OFFSET
-        # A marker without data moves no stable offset and needs no place in the index.
+        # A transaction without data does not affect the last stable offset or the index.
         if first_offset < 0:
             return None
         return CompletedTxn(producer_id, first_offset, offset, is_abort)
@@ -286,13 +288,14 @@ class ProducerStateManager(SnapshotFiles):
         return txn.last_offset + 1
 
     def complete_txn(self, txn: CompletedTxn) -> None:
-        """The transaction is decided; it stays unstable until its marker is replicated."""
+        """Mark a transaction as complete; it stays unstable until its marker is replicated."""
         del self._ongoing[txn.first_offset]
         self._unreplicated[txn.first_offset] = txn.last_offset
 
     @property
     def first_unstable_offset(self) -> int:
-        """Where the first transaction begins that is open or not fully replicated; -1 if none."""
+        """Start of the first transaction that is open or not fully replicated; -1 if there is
+        none."""
         undecided = self.first_undecided_offset
         if not self._unreplicated:
             return undecided
@@ -301,7 +304,7 @@ class ProducerStateManager(SnapshotFiles):
 
     @property
     def first_undecided_offset(self) -> int:
-        """Where the first open transaction begins; -1 if there is none."""
+        """Start of the first open transaction; -1 if there is none."""
         return next(iter(self._ongoing)) if self._ongoing else NO_OFFSET
 
     def has_ongoing_transaction(self, producer_id: int, producer_epoch: int) -> bool:
@@ -309,23 +312,23 @@ class ProducerStateManager(SnapshotFiles):
         return entry is not None and entry.epoch == producer_epoch and entry.txn_first_offset >= 0
 
     def on_high_watermark(self, high_watermark: int) -> None:
-        """Everything below is replicated, markers too."""
+        """Remove transactions whose markers are below the high watermark, and so replicated."""
         if self._unreplicated:
             done = [first for first, last in self._unreplicated.items() if last < high_watermark]
             for first_offset in done:
                 del self._unreplicated[first_offset]
 
-    # -- upkeep
+    # -- maintenance
 
     def active_producers(self) -> list[ProducerEntry]:
-        """For DescribeProducers; in the order in which they came."""
+        """All producers, in the order of their first batches; for DescribeProducers."""
         return list(self._producers.values())
 
     def entry(self, producer_id: int) -> ProducerEntry | None:
         return self._producers.get(producer_id)
 
     def expire(self, now_ms: int) -> int:
-        """Forget producers that were idle for too long; returns how many."""
+        """Remove expired producers; returns their number."""
         if not self._producers:
             return 0
         expired = [pid for pid, entry in self._producers.items() if self._expired(entry, now_ms)]
@@ -334,17 +337,17 @@ class ProducerStateManager(SnapshotFiles):
         return len(expired)
 
     def on_log_start_offset(self, log_start_offset: int) -> None:
-        """Records below were deleted. Producers are kept; only offsets catch up."""
+        """Update offsets after records were deleted. Producers are kept."""
         self.on_high_watermark(log_start_offset)
         self.map_end_offset = max(self.map_end_offset, log_start_offset)
         latest = self.latest_snapshot_offset
         self._last_snapshot_offset = latest if latest >= 0 else log_start_offset
 
     def truncate_and_reload(self, log_start_offset: int, log_end_offset: int, now_ms: int) -> None:
-        """Go back to the newest snapshot that fits the log between these offsets.
+        """Load the newest snapshot within the log between these offsets.
 
-        Snapshots outside are deleted, damaged ones too. Afterwards the caller reads the log
-        from ``map_end_offset`` on and calls ``update`` for what is there.
+        Snapshots outside that range are deleted, and so are damaged ones. The caller must then
+        replay the log from ``map_end_offset`` on with ``update``.
         """
         for offset in list(self.snapshot_offsets()):
             if offset > log_end_offset or offset <= log_start_offset:
@@ -357,7 +360,7 @@ class ProducerStateManager(SnapshotFiles):
         self._load_newest_snapshot(log_start_offset, now_ms)
 
     def truncate_fully_and_start_at(self, offset: int) -> None:
-        """The log is empty now and begins at ``offset``."""
+        """Clear the state: the log is empty and begins at ``offset``."""
         self._clear()
         for snapshot in list(self.snapshot_offsets()):
             self._delete_snapshot(snapshot)
@@ -395,7 +398,7 @@ class ProducerStateManager(SnapshotFiles):
     # -- snapshots
 
     def take_snapshot(self, sync: bool = False) -> str | None:
-        """Write what is known now, unless it was written already; returns the path."""
+        """Write a snapshot, unless there is one at this offset already; returns the path."""
         offset = self.map_end_offset
         if offset <= self._last_snapshot_offset:
             return None
@@ -405,8 +408,9 @@ class ProducerStateManager(SnapshotFiles):
         return path
 
     def plan_snapshot(self) -> UnwrittenSnapshot | None:
-        """A snapshot of what is known now, to be written by any thread; None if there are few
-        producers, or nothing new: then ``take_snapshot`` is the quicker way.
+        """A snapshot of the current state, to be written by any thread.
+
+        None if there are few producers or nothing new: then ``take_snapshot`` is faster.
         """
         offset = self.map_end_offset
         if offset <= self._last_snapshot_offset or len(self._producers) <= MANY_PRODUCERS:

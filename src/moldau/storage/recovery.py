@@ -1,20 +1,19 @@
-"""Opening a partition's directory, whatever the last stop left in it.
+"""Opening a partition's directory in whatever state the last shutdown left it.
 
-After a clean stop there is nothing to find out: the segments are as they were closed,
-and only the headers behind the last index entry are read to learn the end offset.
+After a clean shutdown there is nothing to recover: the segments are as they were closed, and only
+the headers after the last index entry are read to find the log end offset.
 
-After a crash the directory may hold a torn last write, indexes that lag behind or ran
-ahead, and files of deletions and cleanings that were under way. Everything from the
-recovery point on is then read and checked, cut at the first batch that is not whole,
-and all that can be derived from batches (indexes, leader epochs, producers) is derived
-anew. Of what lies before the recovery point, in the segment that holds it, only headers
-are read.
+After a crash the directory may contain a torn last write, indexes that lag behind the log or are
+ahead of it, and files of unfinished deletions and cleanings. Everything from the recovery point on
+is then read and checked, the log is truncated at the first invalid batch, and everything that is
+derived from batches (indexes, leader epochs, producer state) is rebuilt. Below the recovery point,
+in the segment that contains it, only headers are read.
 
 Rules this module keeps:
 
-* What was flushed is kept. What is kept is a prefix of what was written: at the first
-  gap or bad batch, everything behind it goes, later segments included.
-* Recovery can itself be interrupted at any point and begun again.
+* Flushed records are kept. The result is a prefix of what was written: everything after the first
+  gap or invalid batch is removed, including later segments.
+* Recovery can be interrupted at any point and started again.
 """
 
 import logging
@@ -64,11 +63,11 @@ def open_log(
     log_start_offset: int = 0,
     was_cleaned: bool = False,
 ) -> PartitionLog:
-    """The log in ``directory``, which is created if it is missing.
+    """Open the log in ``directory``, which is created if it is missing.
 
-    ``recovery_point`` and ``log_start_offset`` are what the checkpoints say; zero is
-    always right, if slow. ``was_cleaned`` says that it was compacted once, whatever its
-    policy is now.
+    ``recovery_point`` and ``log_start_offset`` come from the checkpoints; zero is always correct,
+    but slow. ``was_cleaned`` means that the log has been compacted at some time, whatever its
+    current policy.
 
     Raises:
         OSError: the disk fails.
@@ -86,7 +85,7 @@ def open_log(
 
 
 class _Loader:
-    """The steps of opening one log, in the order in which they are written here."""
+    """The steps of opening one log, in order."""
 
     def __init__(
         self,
@@ -140,7 +139,7 @@ class _Loader:
             self.now_ms,
             after_clean_shutdown=clean_shutdown,
         )
-        # Most partitions of thousands are not used soon: they hold no descriptor until then.
+        # With thousands of partitions most are not used soon: they need no descriptor until then.
         for segment in self.segments:
             segment.log.close()
             segment.release_memory()
@@ -159,7 +158,7 @@ class _Loader:
         )
 
     def _list_directory(self) -> list[str]:
-        """The names in it, asked for once: a start with thousands of logs has no time to waste."""
+        """The file names, listed only once: startup with thousands of logs must be fast."""
         try:
             return self.disk.list_dir(self.directory)
         except FileNotFoundError:
@@ -178,7 +177,7 @@ class _Loader:
         return LeaderEpochCache(self.disk, path, is_new=True)
 
     def _read_epochs(self, segments: list[Segment]) -> None:
-        """From the headers of their batches: nothing is cut for the sake of an epoch."""
+        """Rebuild the epochs from batch headers; a corrupt segment is not truncated for that."""
         for segment in segments:
             try:
                 for _, header in iter_batches(segment.log, 0, segment.size):
@@ -191,19 +190,19 @@ class _Loader:
             self.leader_epochs.assign(header.partition_leader_epoch, header.base_offset)
 
     def _read_topic_id(self) -> bytes:
-        """NO_UUID if nothing says: whose records these are is not known then."""
+        """The topic id; NO_UUID if it is missing or damaged."""
         if PARTITION_METADATA not in self.names:
             return NO_UUID
         try:
             return read_partition_metadata(self.disk, self.directory) or NO_UUID
         except CorruptCheckpoint as error:
-            # A power cut soon after the partition was made may tear it.
+            # A power failure soon after the partition was created may have torn it.
             _log.warning("%s. Removing it: the topic of this partition is not known", error)
             self.disk.remove(f"{self.directory}/{PARTITION_METADATA}")
             return NO_UUID
 
     def _open_segments(self, *, is_trusted: bool) -> None:
-        """Open what is there; rebuild indexes that are missing or visibly damaged."""
+        """Open the existing segments; rebuild indexes that are missing or obviously damaged."""
         names = self.names
         logs = {name.removesuffix(LOG_SUFFIX) for name in names if name.endswith(LOG_SUFFIX)}
         for name in names:
@@ -216,7 +215,7 @@ class _Loader:
                 continue
             segment = Segment(self.disk, self.directory, int(stem), self.config, self.now_ms)
             self.segments.append(segment)
-        # The others are recovered in any case.
+        # The others are recovered anyway.
         flushed = self.segments if is_trusted else self.segments[: self._first_unflushed()]
         if not self.has_epochs:
             self._read_epochs(flushed)
@@ -232,7 +231,7 @@ class _Loader:
             self._recover(segment, number)
 
     def _first_unflushed(self) -> int:
-        """The first segment that may hold something behind the recovery point."""
+        """The index of the first segment that may have records above the recovery point."""
         first = 0
         for number, segment in enumerate(self.segments):
             if segment.base_offset <= self.recovery_point:
@@ -240,7 +239,7 @@ class _Loader:
         return first
 
     def _recover_unflushed(self) -> None:
-        """Check every batch behind the recovery point; drop all behind the first bad one."""
+        """Check every batch from the recovery point on; remove everything after an invalid one."""
         expected: int | None = None
         for number in range(self._first_unflushed(), len(self.segments)):
             segment = self.segments[number]
@@ -254,13 +253,14 @@ class _Loader:
             expected = segment.next_offset()
 
     def _is_gap(self, expected: int, base_offset: int) -> bool:
-        # The cleaner leaves gaps. Elsewhere a segment goes on where the last one ended,
-        # unless what was at its end never reached the device.
+        # Compaction leaves gaps. Without it a segment starts where the last one ended, unless the
+        # end of that one was never written to the device.
         return base_offset > expected and not self.may_have_gaps
 
     def _recover(self, segment: Segment, number: int, flushed_to: int = 0) -> int:
-        """Recover one segment, below ``flushed_to`` by headers; returns how many bytes were cut."""
-        # The transaction index needs to know which transactions were open before.
+        """Recover a segment, below ``flushed_to`` from headers; returns the number of bytes
+        removed."""
+        # The transaction index depends on the transactions that were open before.
         if number > 0:
             rebuild_producer_state(
                 self.producers,
@@ -287,7 +287,7 @@ class _Loader:
         del self.segments[first:]
 
     def _find_end(self) -> int:
-        """The log end offset; there is at least one segment afterwards."""
+        """The log end offset; afterwards there is at least one segment."""
         if self.segments:
             log_end_offset = self._next_offset_of_last()
             if log_end_offset >= self.log_start_offset:

@@ -1,19 +1,18 @@
-"""One segment of a partition: a ``.log`` file of batches and the indexes beside it.
+"""One segment of a partition: a ``.log`` file of batches and its indexes.
 
-Batches are only ever added at the end, so a segment is described by a few numbers:
-where it begins (its base offset, which is also its name), how long it is, and the
-largest timestamp in it. The offset index has an entry about every
-``index.interval.bytes``; what lies between two entries is found by walking headers.
+Batches are only appended, so a segment is described by a few numbers: its base offset, which is
+also its file name, its size, and its largest timestamp. The offset index has an entry about every
+``index.interval.bytes``; batches between two entries are found by scanning headers.
 
 Rules this module keeps:
 
-* The bytes are written before anything that points to them: a failed append leaves
-  sizes, indexes and timestamps as they were.
-* Indexes follow from the ``.log`` file. They may be lost or wrong after a crash and
-  are rebuilt then (``segment_recovery``); nothing depends on them being flushed.
-* Bytes this process neither wrote nor checked are checked (CRC) before they are
-  first handed to a reader. Damage in the middle of a file is therefore an error that
-  names the place, never an answer.
+* Bytes are written before anything that refers to them: a failed append leaves sizes, indexes and
+  timestamps unchanged.
+* Indexes are derived from the ``.log`` file. They may be missing or wrong after a crash and are
+  then rebuilt (``segment_recovery``); nothing depends on their being flushed.
+* Bytes that this process neither wrote nor recovered are checked (CRC) before they are first
+  returned to a reader. Damage inside a file is thus an error that gives the position, and is never
+  returned as data.
 """
 
 from bisect import bisect_right
@@ -40,19 +39,19 @@ TIME_INDEX_SUFFIX: Final = ".timeindex"
 TXN_INDEX_SUFFIX: Final = ".txnindex"
 DELETED_SUFFIX: Final = ".deleted"
 
-# Offsets in a segment are kept relative to its base offset in 31 bits.
+# Offsets in the indexes are relative to the base offset, in 31 bits.
 MAX_RELATIVE_OFFSET: Final = 0x7FFFFFFF
 
 _UNKNOWN: Final = -2
 
 
 def segment_path(directory: str, base_offset: int, suffix: str) -> str:
-    """The path of one of the files of the segment that begins at ``base_offset``."""
+    """The path of a file of the segment with the given base offset."""
     return f"{directory}/{base_offset:020d}{suffix}"
 
 
 class Segment:
-    """An open segment. Its files need not be: the disk opens them when they are used."""
+    """An open segment. Its files are opened by the disk when they are used."""
 
     __slots__ = (
         "_bytes_since_index_entry",
@@ -88,7 +87,7 @@ class Segment:
         roll_jitter_ms: int = 0,
         file_suffix: str = "",
     ) -> None:
-        """Open the segment's files; with ``create`` make new, empty ones."""
+        """Open the files of the segment; with ``create``, create new ones."""
         prefix = f"{directory}/{base_offset:020d}"
         self._disk = disk
         self.base_offset = base_offset
@@ -108,9 +107,10 @@ class Segment:
         self._first_timestamp = _UNKNOWN
         self._max_timestamp = _UNKNOWN
         self._offset_of_max_timestamp = base_offset
-        # From here on this process has written, or recovered, the bytes itself.
+        # Bytes from here on were written or recovered by this process.
         self._trusted_from = self.size
-        # What is known of those before; most segments are never asked for them.
+        # Which bytes before that were checked; created on demand, since most segments never need
+        # it.
         self._checked: CheckedBytes | None = None
         self._is_new = create
         if create:
@@ -120,7 +120,7 @@ class Segment:
             if config.preallocate:
                 self.log.preallocate(config.segment_bytes)
             else:
-                # Most new partitions wait a while for their first record, or for ever.
+                # Most new partitions get their first record later, or never.
                 self.log.close()
 
     def __repr__(self) -> str:
@@ -131,9 +131,9 @@ class Segment:
     def append(
         self, parts: Sequence[Buffer], last_offset: int, max_timestamp: int, size_bytes: int
     ) -> None:
-        """Write one batch, given in parts, at the end.
+        """Append one batch, given in parts.
 
-        Raises OSError, with the segment as it was, if the disk does not take it.
+        Raises OSError, and leaves the segment unchanged, if the write fails.
         """
         position = self.log.append(parts)
         try:
@@ -147,7 +147,7 @@ class Segment:
         self.size = position + size_bytes
 
     def append_batches(self, data: Buffer, headers: Sequence[BatchHeader]) -> None:
-        """Write consecutive batches, whose headers are ``headers``, in one go."""
+        """Append consecutive batches with the given headers in a single write."""
         start = position = self.log.append((data,))
         try:
             for header in headers:
@@ -162,14 +162,14 @@ class Segment:
         self.size = position
 
     def _take_back(self, position: int, last_offset: int) -> None:
-        """An index could not be written (a full disk): the batch must not stay either."""
+        """Undo the append of a batch whose index entries could not be written (disk full)."""
         self.log.truncate(position)
         self.offset_index.truncate_to(last_offset)
         self.time_index.truncate_to(last_offset)
         self._find_largest_timestamp()
 
     def _note_batch(self, position: int, last_offset: int, max_timestamp: int) -> None:
-        """Keep the largest timestamp, and an index entry every so many bytes."""
+        """Update the largest timestamp; add index entries every ``index.interval.bytes``."""
         if self._max_timestamp == _UNKNOWN:
             self._load_max_timestamp()
         self._keep_largest(max_timestamp, last_offset)
@@ -195,10 +195,10 @@ class Segment:
     def should_roll(
         self, size_bytes: int, max_timestamp: int, last_offset: int, now_ms: int, config: LogConfig
     ) -> bool:
-        """Whether a batch belongs into a new segment.
+        """Whether the segment must be rolled before a batch is appended.
 
-        Time counts from the first batch to the new one, by the batches' own timestamps,
-        so that replicas and replays roll alike; the wall clock only counts where the
+        ``segment.ms`` is measured from the first batch to the new one by the timestamps in the
+        batches, so that all replicas roll at the same offsets; the wall clock is used only if the
         first batch has no timestamp.
         """
         size = self.size
@@ -217,10 +217,10 @@ class Segment:
         )
 
     def is_overdue(self, now_ms: int, config: LogConfig) -> bool:
-        """Whether the segment should be rolled though nothing is appended to it.
+        """Whether the segment should be rolled even if nothing is appended to it.
 
-        Its time counts from its first batch, but not from before this process made the
-        file: old records that are copied into a topic must not roll it at every look.
+        Its age is measured from the timestamp of its first batch, but not from before this process
+        created the file: otherwise copying old records into a topic would roll it at every check.
         """
         if self.size == 0:
             return False
@@ -230,9 +230,9 @@ class Segment:
         return now_ms - began_ms > config.max_segment_ms - self.roll_jitter_ms
 
     def become_inactive(self) -> None:
-        """The last word of a segment that takes no more appends.
+        """Write the indexes of a segment that gets no more appends.
 
-        Its largest timestamp goes into the time index: retention goes by it.
+        The largest timestamp is added to the time index, because retention depends on it.
         """
         self._write_largest_timestamp()
         self.offset_index.write()
@@ -242,12 +242,12 @@ class Segment:
         if self._max_timestamp >= 0:
             self.time_index.maybe_append(self._max_timestamp, self._offset_of_max_timestamp)
 
-    # -- looking up --
+    # -- lookups --
 
     def find(self, offset: int, from_position: int = 0) -> BatchPosition | None:
-        """The first batch that ends at or after ``offset``; None if there is none here.
+        """The first batch that ends at or after ``offset``; None if there is none in this segment.
 
-        ``from_position`` is a batch boundary known to be at or before it.
+        ``from_position`` is a batch boundary at or before it.
         """
         if offset > self.base_offset:
             from_position = max(from_position, self.offset_index.lookup(offset)[1])
@@ -260,11 +260,11 @@ class Segment:
     def verify(self, start: int, end: int) -> int:
         """How far readers may read from the batch boundary ``start`` towards ``end``.
 
-        Bytes this process wrote, and bytes seen good before (``checked_bytes``), cost
-        nothing. The answer is short of ``end`` only if a bad batch stands between.
+        Bytes written by this process, or checked before (``checked_bytes``), cost nothing. The
+        result is less than ``end`` only if there is a corrupt batch in between.
 
         Raises:
-            CorruptSegment: the batch at ``start`` itself is bad.
+            CorruptSegment: the batch at ``start`` is corrupt.
         """
         if start >= self._trusted_from:
             return end
@@ -281,9 +281,10 @@ class Segment:
         return self._checked
 
     def check_indexes(self, *, has_txn_index: bool = True) -> None:
-        """Look for obvious damage of the indexes, at the price of a few small reads.
+        """Check the indexes for obvious damage with a few small reads.
 
-        Not ``has_txn_index`` says that there is none, as in most logs, and saves a look.
+        ``has_txn_index=False`` means that there is no transaction index, as in most logs, and saves
+        its check.
 
         Raises:
             CorruptIndex: they must be rebuilt.
@@ -308,7 +309,7 @@ class Segment:
                 )
 
     def next_offset(self) -> int:
-        """One after the last offset in the segment; its base offset when it is empty."""
+        """The offset after the last one in the segment; its base offset if it is empty."""
         next_offset = self.base_offset
         if self.size == 0:
             return next_offset
@@ -326,14 +327,14 @@ class Segment:
 
     @property
     def offset_of_max_timestamp(self) -> int:
-        """The last offset of the first batch that has the largest timestamp."""
+        """The last offset of the first batch with the largest timestamp."""
         if self._max_timestamp == _UNKNOWN:
             self._load_max_timestamp()
         return self._offset_of_max_timestamp
 
     @property
     def largest_timestamp(self) -> int:
-        """What retention goes by: the largest timestamp, or when the file was last written."""
+        """The timestamp for retention: the largest one, or the file's modification time."""
         largest = self.max_timestamp
         return largest if largest >= 0 else self._disk.modified_ms(self.log.path)
 
@@ -353,10 +354,10 @@ class Segment:
             return self._first_timestamp
         return -1
 
-    # -- changing --
+    # -- rebuilding and truncating --
 
     def begin_rebuild(self) -> None:
-        """Forget the indexes: every batch that is good comes through ``rebuild_with``."""
+        """Reset the indexes; every valid batch must then be passed to ``rebuild_with``."""
         self.offset_index.reset()
         self.time_index.reset()
         self.txn_index.reset()
@@ -367,7 +368,7 @@ class Segment:
         self.is_index_full = False
 
     def rebuild_with(self, position: int, header: BatchHeader) -> None:
-        """The next batch, which lies at ``position``."""
+        """Add the next batch, which is at ``position``."""
         self._note_batch(position, header.last_offset, header.max_timestamp)
         self._bytes_since_index_entry += header.size_bytes
 
@@ -380,11 +381,11 @@ class Segment:
         max_timestamps: Sequence[int],
         offsets_of_max: Sequence[int],
     ) -> None:
-        """The next batches, which have ``size_bytes`` together; the first lies at ``start``.
+        """Add the next batches, ``size_bytes`` in total; the first is at ``start``.
 
-        Of each: where it begins, counted from the first; its last offset; the largest timestamp
-        of the batches up to it; and the last offset of the batch that has that. The work is for
-        each index entry, of which there may be many fewer than batches.
+        For each batch: its position relative to ``start``; its last offset; the largest timestamp
+        of the batches up to it; and the last offset of the batch with that timestamp. The cost is
+        per index entry, of which there may be far fewer than batches.
         """
         interval = self._index_interval_bytes
         entry = bisect_right(positions, interval - self._bytes_since_index_entry)
@@ -392,7 +393,7 @@ class Segment:
             position = positions[entry]
             self._keep_largest(max_timestamps[entry], offsets_of_max[entry])
             self._add_index_entries(last_offsets[entry], start + position)
-            # What follows the entry is counted from its batch on.
+            # The bytes after an entry are counted from its batch.
             self._bytes_since_index_entry = -position
             entry = bisect_right(positions, position + interval, entry + 1)
         if positions:
@@ -400,9 +401,9 @@ class Segment:
         self._bytes_since_index_entry += size_bytes
 
     def end_rebuild(self, valid_bytes: int, checked_from: int = 0) -> int:
-        """The batches end here; what follows is cut off. Returns how many bytes that is.
+        """Truncate the log after the last valid batch; returns the number of bytes removed.
 
-        From ``checked_from`` on their CRCs were checked.
+        Batches from ``checked_from`` on had their CRCs checked.
         """
         cut = self.size - valid_bytes
         if cut > 0:
@@ -413,7 +414,7 @@ class Segment:
         return cut
 
     def truncate_to(self, offset: int, now_ms: int) -> int:
-        """Drop every batch that reaches ``offset``; returns how many bytes went."""
+        """Remove all batches that reach ``offset``; returns the number of bytes removed."""
         found = self.find(offset)
         self.offset_index.truncate_to(offset)
         self.time_index.truncate_to(offset)
@@ -435,7 +436,7 @@ class Segment:
         return cut
 
     def _find_largest_timestamp(self) -> None:
-        """From the last time index entry on, look at every batch."""
+        """Scan all batches after the last time index entry."""
         self._load_max_timestamp()
         _, position = self.offset_index.lookup(self._offset_of_max_timestamp)
         for _, header in iter_batches(self.log, position, self.size):
@@ -446,24 +447,24 @@ class Segment:
     # -- files --
 
     def flush_log(self) -> None:
-        """Make the batches durable. Safe in another thread while appends go on.
+        """Make the batches durable. Safe in another thread during appends.
 
-        The indexes of the segment that holds the recovery point are rebuilt after a
-        crash whatever they say, so only ``flush`` of a finished segment cares for them.
+        After a crash the indexes of the segment with the recovery point are always rebuilt, so only
+        ``flush`` of an inactive segment makes them durable.
         """
         self.log.fsync()
 
     def flush(self) -> None:
-        """Make a finished segment durable, indexes and all."""
+        """Make an inactive segment durable, including its indexes."""
         self.log.fsync()
         self.offset_index.flush()
         self.time_index.flush()
         self.txn_index.flush()
 
     def close(self) -> None:
-        """Write what is still in memory and let go of the files.
+        """Write what is only in memory and close the files.
 
-        Indexes that were in use become durable: after a clean stop they are believed.
+        Indexes that were in use become durable: after a clean shutdown they are trusted.
         """
         self._write_largest_timestamp()
         self.offset_index.flush()
@@ -474,12 +475,12 @@ class Segment:
         self.log.close()
 
     def release_memory(self) -> None:
-        """Drop what can be read again from the index files."""
+        """Release memory that can be read again from the index files."""
         self.offset_index.release()
         self.time_index.release()
 
     def moved(self, directory: str) -> None:
-        """The directory was renamed to ``directory``."""
+        """Update paths after the directory was renamed to ``directory``."""
         prefix = f"{directory}/{self.base_offset:020d}"
         self.log.moved(prefix + LOG_SUFFIX)
         self.offset_index.moved(prefix + INDEX_SUFFIX)
@@ -487,20 +488,20 @@ class Segment:
         self.txn_index.moved(prefix + TXN_INDEX_SUFFIX)
 
     def mark_deleted(self) -> None:
-        """Rename the files out of the way; readers that hold a region keep reading."""
+        """Rename the files to ``.deleted``; readers that hold a region can still read it."""
         self.log.rename(self.log.path + DELETED_SUFFIX)
         self.offset_index.rename(self.offset_index.path + DELETED_SUFFIX)
         self.time_index.rename(self.time_index.path + DELETED_SUFFIX)
         self.txn_index.rename(self.txn_index.path + DELETED_SUFFIX)
 
     def change_suffix(self, old: str, new: str) -> None:
-        """Rename all files from one suffix behind their names to another, the log first."""
+        """Replace a suffix of all file names with another, the log first."""
         self.log.rename(self.log.path.removesuffix(old) + new)
         for index in (self.offset_index, self.time_index, self.txn_index):
             index.rename(index.path.removesuffix(old) + new)
 
     def remove_files(self) -> None:
-        """Delete the files; missing ones are fine."""
+        """Delete the files; missing ones are not an error."""
         self.log.close()
         self._disk.remove(self.log.path, missing_ok=True)
         self.offset_index.remove()

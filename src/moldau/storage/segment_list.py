@@ -1,7 +1,7 @@
-"""The segments of one partition, in order of their base offsets.
+"""The segments of one partition, in the order of their base offsets.
 
-There is always at least one; the last takes the appends and is called active. What becomes of
-a segment that leaves the list is told in ``deleted_files``.
+There is always at least one; the last is the active one, which gets the appends. The files of
+removed segments are handled by ``deleted_files``.
 """
 
 from bisect import bisect_right
@@ -39,7 +39,7 @@ class SegmentList:
         return sum(segment.size for segment in self._segments)
 
     def floor_index(self, offset: int) -> int:
-        """Index of the last segment that begins at or before ``offset``; -1 if none does."""
+        """Index of the last segment that begins at or before ``offset``; -1 if there is none."""
         if offset >= self.active.base_offset:
             return len(self._segments) - 1
         return bisect_right(self._base_offsets, offset) - 1
@@ -51,19 +51,20 @@ class SegmentList:
         return self._segments[bisect_right(self._base_offsets, segment.base_offset)]
 
     def overlapping(self, start_offset: int, end_offset: int) -> list[Segment]:
-        """The segments that can hold offsets from ``start_offset`` up to, not with, the end."""
+        """The segments that may contain offsets from ``start_offset`` to ``end_offset``
+        (exclusive)."""
         first = max(self.floor_index(start_offset), 0)
         return [s for s in self._segments[first:] if s.base_offset < end_offset]
 
     def append(self, segment: Segment) -> None:
-        """``segment`` becomes the active one."""
+        """Add ``segment``, which becomes the active one."""
         assert segment.base_offset > self.active.base_offset
         self._segments.append(segment)
         self._base_offsets.append(segment.base_offset)
         self.active = segment
 
     def remove_first(self, count: int) -> list[Segment]:
-        """Take the oldest ``count`` segments out."""
+        """Remove and return the oldest ``count`` segments."""
         assert count < len(self._segments)
         removed = self._segments[:count]
         del self._segments[:count]
@@ -71,7 +72,8 @@ class SegmentList:
         return removed
 
     def remove_after(self, offset: int) -> list[Segment]:
-        """Take out the segments that begin after ``offset``; the one before becomes active."""
+        """Remove and return the segments that begin after ``offset``; the last remaining is
+        active."""
         keep = max(bisect_right(self._base_offsets, offset), 1)
         removed = self._segments[keep:]
         del self._segments[keep:]
@@ -80,7 +82,7 @@ class SegmentList:
         return removed
 
     def replace(self, sources: Sequence[Segment], segment: Segment) -> None:
-        """``segment`` takes the place of ``sources``, which follow each other."""
+        """Replace ``sources``, which must be consecutive, with ``segment``."""
         start = self.floor_index(sources[0].base_offset)
         end = start + len(sources)
         assert list(sources) == self._segments[start:end], f"{sources} are not in the list"
@@ -90,7 +92,7 @@ class SegmentList:
         self._base_offsets[start:end] = [segment.base_offset]
 
     def replace_all(self, segment: Segment) -> list[Segment]:
-        """``segment`` takes the place of all others, which are returned."""
+        """Replace all segments with ``segment``; returns the old ones."""
         removed = self._segments
         self._segments = [segment]
         self._base_offsets = [segment.base_offset]

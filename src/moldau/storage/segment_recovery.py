@@ -1,14 +1,12 @@
-"""Making a segment whole again after the broker stopped without closing it.
+"""Recovery of a segment after an unclean shutdown.
 
-What a crash leaves is a file whose beginning is good: batches were only ever added at
-the end. Every batch that is not known to be on the device is read and its CRC checked;
-at the first one that is not whole the file is cut, and the indexes are built anew from
-what remains.
+Batches are only appended, so a crash leaves a file whose beginning is valid. Every batch that is
+not known to be flushed is read and its CRC checked; the file is truncated at the first invalid
+batch, and the indexes are rebuilt from the rest.
 
-Bad bytes with good batches *behind* them are not what a crash of the process leaves,
-but of a disk that wrote its pages in another order, or of something that wrote into
-the file. Nothing there was known to be flushed, so it is cut as Kafka cuts it, but the
-operator is told what was there.
+Invalid bytes *followed* by valid batches do not come from a crash of the process, but from a disk
+that wrote its pages out of order, or from another writer of the file. Nothing there was known to be
+flushed, so it is truncated as in Kafka, but an error is logged with the details.
 """
 
 import contextlib
@@ -24,17 +22,17 @@ from moldau.storage.batch_scan import (
 )
 from moldau.storage.segment import MAX_RELATIVE_OFFSET, Segment
 
-# Sees each good batch: its header, and a buffer with the batch's place in it.
+# Called for each valid batch: its header, a buffer, and the position of the batch in it.
 BatchObserver = Callable[[BatchHeader, bytes, int], None]
 
 _log = logging.getLogger(__name__)
 
 
 def recover_segment(segment: Segment, on_batch: BatchObserver, flushed_to: int = 0) -> int:
-    """Check every batch, cut the file after the last good one, rebuild the indexes.
+    """Check every batch, truncate the file after the last valid one, and rebuild the indexes.
 
-    Batches that end below the offset ``flushed_to`` are on the device: of them only the
-    headers are read. Returns how many bytes were cut.
+    Batches that end below the offset ``flushed_to`` are durable: only their headers are read.
+    Returns the number of bytes removed.
     """
     segment.begin_rebuild()
     checked_from, next_offset = _pass_flushed(segment, on_batch, flushed_to)
@@ -56,16 +54,16 @@ def recover_segment(segment: Segment, on_batch: BatchObserver, flushed_to: int =
 
 
 def _pass_flushed(segment: Segment, on_batch: BatchObserver, flushed_to: int) -> tuple[int, int]:
-    """Take what was flushed by its headers; position and offset of where it ends."""
+    """Scan the headers of flushed batches; returns the position and the offset where they end."""
     end, next_offset = 0, segment.base_offset
     if flushed_to <= next_offset:
         return end, next_offset
-    # A header that makes no sense ends this walk too: the close look will say what it is.
+    # An invalid header also ends this scan: the full check then reports it.
     with contextlib.suppress(CorruptSegment):
         for position, header in iter_batches(segment.log, 0, segment.size):
             if header.base_offset < next_offset or header.next_offset > flushed_to:
                 break
-            # Only of a control batch does anybody want more than the header.
+            # Only control batches need more than the header.
             data = segment.log.pread(header.size_bytes, position) if header.is_control else b""
             segment.rebuild_with(position, header)
             on_batch(header, data, 0)

@@ -1,12 +1,11 @@
-"""Where in a segment to look for a time.
+"""The time index: offsets of timestamps in a segment.
 
-An entry (timestamp 8 bytes, relative offset 4 bytes) says: up to this offset no record
-is younger than this timestamp. So the first record at or after a time lies behind the
-last entry that is not later, and both columns grow from entry to entry even where
-producers' clocks do not.
+An entry (timestamp 8 bytes, relative offset 4 bytes) means: no record up to this offset has a
+larger timestamp. So the first record at or after a timestamp comes after the last entry that is not
+later, and both columns increase from entry to entry even if the timestamps of producers do not.
 
-The last entry of a segment that was closed or rolled holds its largest timestamp, which
-retention by time goes by. One slot is therefore always kept free for it.
+The last entry of a segment that was closed or rolled contains its largest timestamp, which
+retention uses. One slot is therefore always kept free for it.
 """
 
 from array import array
@@ -47,7 +46,7 @@ class TimeIndex(IndexFile):
         return self._last_timestamp, self._last_offset
 
     def is_full(self, max_bytes: int) -> bool:
-        """Whether only the slot for the entry of the roll is left."""
+        """Whether only the slot for the last entry, written on roll, is left."""
         return self.entries >= max_bytes // self.entry_size - 1
 
     def sanity_check(self) -> None:
@@ -64,9 +63,9 @@ class TimeIndex(IndexFile):
             raise CorruptIndex(f"{self.path} ends with offset {offset}, before its base offset")
 
     def maybe_append(self, timestamp: int, offset: int) -> bool:
-        """Note that up to ``offset`` nothing is younger than ``timestamp``.
+        """Add an entry: no record up to ``offset`` has a larger timestamp than ``timestamp``.
 
-        Adds nothing if the timestamp is the last one's: closing a segment twice is fine.
+        Adds nothing if the timestamp equals the last one, so that a segment can be closed twice.
 
         Raises:
             ValueError: the offset or the timestamp is smaller than the last one.
@@ -93,7 +92,7 @@ class TimeIndex(IndexFile):
         return True
 
     def lookup(self, timestamp: int) -> tuple[int, int]:
-        """The last entry that is not later than ``timestamp``; -1 and the base offset if none."""
+        """The last entry at or before ``timestamp``; -1 and the base offset if there is none."""
         if self._stored < 0:
             self._open()
         timestamps = self._timestamps
@@ -115,7 +114,7 @@ class TimeIndex(IndexFile):
         return timestamp, self.base_offset + relative
 
     def truncate_to(self, offset: int) -> None:
-        """Forget the entries of ``offset`` and everything behind it."""
+        """Remove the entries from ``offset`` on."""
         relative = offset - self.base_offset
         if self.entries and self._last_offset < offset:
             return
@@ -127,7 +126,7 @@ class TimeIndex(IndexFile):
         self._truncate_to_entries(count)
 
     def _search_file(self, column: int, target: int) -> int:
-        """The first slot of the file whose timestamp (0) or offset (1) is at least ``target``."""
+        """The first slot in the file whose timestamp (0) or offset (1) is at least ``target``."""
         low, high = 0, self._tail_start
         while low < high:
             middle = (low + high) // 2
@@ -164,6 +163,6 @@ class TimeIndex(IndexFile):
             self._last_timestamp, self._last_offset = NO_TIMESTAMP, self.base_offset
 
     def _count_entries(self, slots: int) -> int:
-        # The first entry of a segment may be (0, base offset): a record from 1970. Alone in
-        # its file it cannot be a slot that Apache Kafka allocated in advance.
+        # The first entry of a segment may be (0, base offset): a record from 1970. If it is the
+        # only one, it cannot be a slot that Apache Kafka preallocated.
         return 1 if slots == 1 else super()._count_entries(slots)

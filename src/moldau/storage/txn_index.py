@@ -1,12 +1,11 @@
-"""Which transactions of a segment were aborted.
+"""The transaction index: the aborted transactions of a segment.
 
-A consumer that reads committed records only is told, with every fetch, which of the
-transactions in it to drop. An entry (34 bytes: version, producer id, first and last
-offset of the transaction, last stable offset when it ended) is written when an abort
-marker is appended to the segment.
+Every fetch response to a ``read_committed`` consumer lists the aborted transactions whose records
+it must skip. An entry (34 bytes: version, producer id, first and last offset of the transaction,
+last stable offset when it ended) is written when an abort marker is appended to the segment.
 
-Aborts are rare, so there is no file until the first one, entries go straight to the
-operating system, and they are read from it when a fetch asks.
+Aborts are rare, so the file is created with the first one, and entries are written to and read from
+the file directly, without being cached.
 """
 
 from struct import Struct
@@ -21,7 +20,7 @@ _READ_ENTRIES: Final = 1024
 
 
 class AbortedTxn(NamedTuple):
-    """A transaction that was aborted; ``last_offset`` is its marker's."""
+    """An aborted transaction; ``last_offset`` is the offset of its marker."""
 
     producer_id: int
     first_offset: int
@@ -35,7 +34,7 @@ class TransactionIndex:
     __slots__ = ("_disk", "_file", "_last_offset", "path", "start_offset")
 
     def __init__(self, disk: Disk, path: str, start_offset: int) -> None:
-        """Touches nothing on disk."""
+        """Does not access the disk."""
         self._disk = disk
         self._file: DiskFile | None = None
         self._last_offset = -1
@@ -46,7 +45,7 @@ class TransactionIndex:
         return self._opened() is not None
 
     def append(self, txn: AbortedTxn) -> None:
-        """Raises ValueError if ``txn`` ended before the last one noted here."""
+        """Raises ValueError if ``txn`` did not end after the last entry."""
         if txn.last_offset <= self._last_offset:
             raise ValueError(
                 f"{self.path}: transaction ends at {txn.last_offset}, not after {self._last_offset}"
@@ -64,7 +63,7 @@ class TransactionIndex:
         """Every entry, in the order in which the transactions ended.
 
         Raises:
-            CorruptIndex: an entry has a version that is not known.
+            CorruptIndex: an entry has an unknown version.
         """
         file = self._opened()
         if file is None:
@@ -82,10 +81,10 @@ class TransactionIndex:
         return txns
 
     def collect(self, fetch_offset: int, upper_bound_offset: int) -> tuple[list[AbortedTxn], bool]:
-        """Aborted transactions that reach into ``fetch_offset`` to ``upper_bound_offset``.
+        """Aborted transactions that overlap ``fetch_offset`` to ``upper_bound_offset`` (exclusive).
 
-        The upper bound is exclusive. Also says whether the answer is complete: if not, a
-        later segment may hold the end of a transaction that began in the range.
+        Also returns whether the result is complete: if not, a later segment may contain the end of
+        a transaction that began in the range.
         """
         found: list[AbortedTxn] = []
         for txn in self.all():
@@ -96,7 +95,7 @@ class TransactionIndex:
         return found, False
 
     def truncate_to(self, offset: int) -> None:
-        """Forget transactions that ended at ``offset`` or later."""
+        """Remove transactions that ended at ``offset`` or later."""
         file = self._opened()
         if file is None:
             return
@@ -107,7 +106,7 @@ class TransactionIndex:
         self._last_offset = txns[kept - 1].last_offset if kept else -1
 
     def reset(self) -> None:
-        """Forget all entries."""
+        """Remove all entries."""
         file = self._opened()
         if file is not None:
             file.truncate(0)
@@ -139,7 +138,7 @@ class TransactionIndex:
         self.moved(path)
 
     def moved(self, path: str) -> None:
-        """The file lies at ``path`` now, because its directory was renamed."""
+        """Set the path after the directory was renamed."""
         self.path = path
         if self._file is not None:
             self._file.moved(path)
