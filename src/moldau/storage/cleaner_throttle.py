@@ -9,7 +9,7 @@ import threading
 
 
 class CleanerThrottle:
-    """The books. Safe to use from several threads."""
+    """The throttle state. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

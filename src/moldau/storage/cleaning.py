@@ -1,9 +1,9 @@
-"""One cleaning under way, seen from both sides: the log it works on and the thread that works.
+"""A cleaning in progress, shared by the owner of the log and the thread that does the work.
 
-The thread only reads segments that no longer change and writes files that nobody knows
-yet. The owner of the log may meanwhile cut it, delete it or lose its disk; it then calls
-``abort``, and the work ends at its next look, at the latest after a few
-megabytes. Retention waits instead: there is no hurry in it.
+The thread only reads segments that no longer change and writes files that are not in use yet.
+Meanwhile the owner may truncate the log, delete it or lose its disk; it then calls ``abort``, and
+the work ends at its next check, at the latest after a few megabytes. Retention, which is not
+urgent, waits instead.
 """
 
 import threading
@@ -13,12 +13,12 @@ from typing import Final, Protocol
 from moldau.clock import Clock
 from moldau.storage.cleaner_throttle import CleanerThrottle
 
-# How much is transferred at least between two looks at the clock and at the owner's wishes.
+# The minimum number of bytes between two checks of the throttle and for an abort.
 _LOOK_EVERY_BYTES: Final = 64 * 1024
 
 
 class CleaningAborted(Exception):  # noqa: N818  # an order, not an error
-    """The log changed or goes away: what was done so far is of no use."""
+    """The log changed or was deleted: the work so far is discarded."""
 
 
 class Swap(Protocol):
@@ -30,13 +30,13 @@ class Swap(Protocol):
 
 
 class Transfers(Protocol):
-    """Whoever must hear of bytes that were read or written: ``Cleaning``, or who tells it."""
+    """Is notified of bytes read or written: ``Cleaning``, or an object that reports to it."""
 
     def transferred(self, size_bytes: int) -> None: ...
 
 
 class Cleaning:
-    """Shared by the owner's thread and the cleaner's; every field is written by one of them."""
+    """Shared by the owner's thread and the cleaner's; each field is written by one of them."""
 
     def __init__(
         self,
@@ -45,14 +45,14 @@ class Cleaning:
         bytes_per_second: Callable[[], float],
         pause: Callable[[float], object] | None = None,
     ) -> None:
-        """``pause`` waits for so many seconds; by default until then or the abort."""
+        """``pause`` waits for a number of seconds; by default an abort ends the wait."""
         self._clock = clock
         self._throttle = throttle
         self._bytes_per_second = bytes_per_second
         self._aborted = threading.Event()
         self._pause = pause or self._aborted.wait
         self._unbooked = 0
-        # One that has begun, and waits for the thread.
+        # A swap that has begun and waits for the thread.
         self._swap: Swap | None = None
 
     @property
@@ -60,9 +60,9 @@ class Cleaning:
         return self._aborted.is_set()
 
     def abort(self) -> None:
-        """Called by the owner; returns soon, while the thread may still be at work.
+        """Called by the owner; does not wait for the thread to stop.
 
-        A swap of segments that has begun is finished first: it cannot be taken back.
+        A swap of segments that has begun is completed first: it cannot be undone.
         """
         self._aborted.set()
         swap, self._swap = self._swap, None
@@ -70,7 +70,7 @@ class Cleaning:
             swap.finish()
 
     def go_on_with(self, swap: Swap) -> bool:
-        """Called by the owner: the next step of ``swap``; False if there was nothing left to do."""
+        """Called by the owner: take the next step of ``swap``; False if it was already complete."""
         self._swap = None
         if swap.go_on():
             self._swap = swap
@@ -78,22 +78,22 @@ class Cleaning:
         return False
 
     def check(self) -> None:
-        """Raises CleaningAborted if the owner wants it so."""
+        """Raises CleaningAborted if the owner has called ``abort``."""
         if self._aborted.is_set():
             raise CleaningAborted
 
     def transferred(self, size_bytes: int) -> None:
-        """So much was read or written: wait as long as the throttle says.
+        """Report bytes read or written; waits as long as the throttle requires.
 
         Raises:
-            CleaningAborted: the owner wants it so.
+            CleaningAborted: the owner has called ``abort``.
         """
         self._unbooked += size_bytes
         while self._unbooked >= _LOOK_EVERY_BYTES:
             self.check()
             rate = self._bytes_per_second()
-            # What takes a tenth of a second at that rate: a change of it should be heard soon,
-            # and without a limit there is no reason to look at every few bytes of many.
+            # A tenth of a second at that rate: a new rate then takes effect soon, and without a
+            # limit there is no need to check every few bytes.
             size = int(min(self._unbooked, max(_LOOK_EVERY_BYTES, rate / 10)))
             wait_ms = self._throttle.book(size, rate, self._clock.now_ms())
             self._unbooked -= size

@@ -1,7 +1,7 @@
-"""What runs in the process that ``cleaning_process`` starts: orders in, answers out.
+"""The main loop of the process started by ``cleaning_process``: receives orders, sends results.
 
-A thread of its own receives the orders, and ends the process when there can be no more: then the
-broker has died, and the next one may soon clean the same log.
+A separate thread receives the orders and ends the process when the pipe is closed: then the broker
+has died, and its successor may soon clean the same log.
 """
 
 import contextlib
@@ -21,12 +21,12 @@ from moldau.storage.cleaning_process import REPORT_EVERY_BYTES, Done, Failed, Re
 from moldau.storage.cleaning_work import CleanOrder, FillOrder, LocalWork, PassWork, RulesOrder
 from moldau.storage.disk import RealDisk
 
-# How far the process stands back from those that serve clients.
+# The process has a lower scheduling priority than those that serve clients.
 NICENESS: Final = 10
 
 
 class Reports:
-    """Tells the broker what was transferred, and goes on when that lets it."""
+    """Reports transferred bytes to the broker, and waits for its permission to continue."""
 
     def __init__(self, receive: Callable[[], object], answers: IO[bytes]) -> None:
         self._receive = receive
@@ -42,7 +42,7 @@ class Reports:
 
 
 def serve(receive: Callable[[], object], answers: IO[bytes], work: PassWork) -> None:
-    """Carry out one order after the other; ends when nobody takes the answers."""
+    """Execute orders one after the other; ends when the pipe for results is closed."""
     reports = Reports(receive, answers)
     while True:
         order = receive()
@@ -65,7 +65,7 @@ def carry_out(order: object, work: PassWork, reports: Reports) -> Any:
 
 
 def as_failed(error: Exception) -> Failed:
-    """The failure in a form that can be sent: not every exception can."""
+    """The failure in a form that can be pickled: not every exception can."""
     if isinstance(error, CorruptSegment):
         return Failed(CorruptSegment, (error.path, error.position, error.reason))
     if isinstance(error, OSError):
@@ -80,7 +80,7 @@ def send(message: object, pipe: IO[bytes]) -> None:
 
 
 def receive_all(orders: IO[bytes], inbox: "SimpleQueue[object]") -> None:
-    """Hand on what arrives, and end the process when nothing can any more."""
+    """Put incoming orders into the queue; end the process when the pipe is closed."""
     with contextlib.suppress(EOFError):
         while True:
             inbox.put(pickle.load(orders))
@@ -93,13 +93,13 @@ def main() -> None:
     if hasattr(os, "nice"):
         os.nice(NICENESS)
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    # Whatever prints must not print into the answers.
+    # Output of print must not end up among the results.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     inbox: SimpleQueue[object] = SimpleQueue()
     threading.Thread(target=receive_all, args=(sys.stdin.buffer, inbox), daemon=True).start()
     with contextlib.suppress(BrokenPipeError):
         serve(inbox.get, answers, LocalWork(RealDisk()))
-    # Nobody wants what is still to be written into a broken pipe.
+    # Skip flushing buffers into a broken pipe.
     os._exit(0)
 
 

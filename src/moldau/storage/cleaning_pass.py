@@ -1,28 +1,28 @@
-"""One pass of the cleaner over one log.
+"""One cleaning pass over one log.
 
-The pass is written as one story, but told in two places: what ``run`` yields is done by a
-thread, and everything between two yields on the thread that owns the log. So reading and
-writing gigabytes holds nobody up, while every look at the list of segments and every
-change of it is made where nothing else can happen at the same time.
+The pass is written as one generator that runs in two places: the work that ``run`` yields is done
+by a thread, and everything between two yields by the thread that owns the log. So reading and
+writing gigabytes blocks nobody, while the list of segments is read and changed only on the owner's
+thread, without races.
 
-    owner     which segments, which transactions, which producers
-    thread    read the dirty part, gather the last offset of every key   (the offset map)
-    thread    have all that was read on the device, if it is not
+    owner     collect segments, transactions and producers
+    thread    read the dirty part, collect the last offset of every key   (the offset map)
+    thread    flush everything that was read, if needed
     owner     group the segments
-    thread    write what is left of a group into one ``.cleaned`` segment ─┐ for
-    owner     swap it in                                                   │ every
-    thread    make the names durable                                      ─┘ group
+    thread    write the remainder of a group into one ``.cleaned`` segment ─┐ for
+    owner     swap it in                                                    │ every
+    thread    make the renames durable                                     ─┘ group
 
 Rules this module keeps:
 
-* A log of which the map cannot hold all keys is cleaned as far as the map reaches: the
-  rest stays dirty, and the next pass begins there.
-* A record goes when the one that supersedes it is on the device, and not before: segments may
-  be rolled, or found after a crash, long before they are flushed, and a power cut that took the
-  later record would leave none.
-* Batches are checked (CRC) before they are believed; damage ends the pass and is reported,
-  it is never copied.
-* If the pass ends early, for whatever reason, no file of its own is left behind.
+* If the map cannot hold all keys of a log, the log is cleaned as far as the map reaches: the rest
+  stays dirty, and the next pass begins there.
+* A record is removed only after the record that supersedes it is durable: segments may be rolled,
+  or found after a crash, long before they are flushed, and a power failure that lost the later
+  record would leave neither.
+* Batches are checked (CRC) before they are used; damage ends the pass and is reported, and is never
+  copied.
+* If the pass ends early, for whatever reason, it leaves no files behind.
 """
 
 import contextlib
@@ -53,7 +53,7 @@ from moldau.storage.txn_index import AbortedTxn
 
 
 class CleanerStats(NamedTuple):
-    """What a pass did. The clean part of the log ends at ``end_offset`` now."""
+    """The result of a pass. The clean part of the log now ends at ``end_offset``."""
 
     end_offset: int
     bytes_read: int
@@ -81,7 +81,7 @@ class CleaningPass:
         work: PassWork,
         now_ms: int,
     ) -> None:
-        """On the owner's thread, as all else but what ``run`` yields."""
+        """On the owner's thread, like everything except the work that ``run`` yields."""
         self._log = log
         self._dirty = dirty
         self._disk = disk
@@ -89,7 +89,7 @@ class CleaningPass:
         self._memory = memory
         self._work = work
         self._now_ms = now_ms
-        # The settings of the log when the pass began; a change of them waits for the next.
+        # The settings of the log when the pass began; changes take effect in the next pass.
         self._config = log.config
         self._directory = log.directory
         self._segments = [
@@ -99,7 +99,7 @@ class CleaningPass:
         ]
 
     def run(self) -> Steps:
-        """The steps. What is yielded must be called in a thread and its result sent back.
+        """The steps. Yielded work must be called in a thread and its result sent back.
 
         Raises:
             CleaningAborted, CorruptSegment, CorruptBatch, ValueError, ApiError, OSError.
@@ -126,7 +126,7 @@ class CleaningPass:
         except BaseException:
             work.close()
             raise
-        # Where it is not waited for: giving so many pages back takes milliseconds.
+        # In a thread, because releasing that many pages takes milliseconds.
         yield work.close
         return CleanerStats(
             end_offset=end_offset,
@@ -191,7 +191,7 @@ class CleaningPass:
         return [segments[group.start : group.stop] for group in groups]
 
     def _replace(self, group: Sequence[Segment]) -> Generator[Work, Any, Cleaned]:
-        """Clean a group of segments into one, and put it in their place."""
+        """Clean a group of segments into one, and replace them with it."""
         order = CleanOrder(
             self._directory,
             [Source(segment.log.path, segment.size, segment.base_offset) for segment in group],
@@ -213,7 +213,7 @@ class CleaningPass:
         return cleaned
 
     def _clean(self, order: CleanOrder) -> tuple[Cleaned, Segment]:
-        """In the thread: what is left of a group, as a segment on the device."""
+        """In the thread: the remainder of a group as a durable segment."""
         cleaned = self._work.clean(order, self._cleaning)
         base_offset = order.sources[0].base_offset
         segment = open_cleaned(self._disk, self._directory, base_offset, self._config, self._now_ms)

@@ -1,19 +1,19 @@
-"""A process of its own for the long steps of a pass (``cleaning_work``).
+"""A separate process for the long steps of a pass (``cleaning_work``).
 
-A thread that cleans shares the interpreter's lock with the thread that serves clients. However
-little of its time it holds the lock, a request meets it a few times, and each meeting costs two
-wake-ups: a tenth of a millisecond, twice what the request itself takes. A process shares nothing
-but the machine, and the scheduler can tell it apart. It takes 0.1 s to start and some 25 MB of
-memory, so it is for large logs, one process for one pass.
+A thread that cleans competes for the interpreter lock with the thread that serves clients. However
+briefly it holds the lock, a request has to wait for it a few times, and each time costs two
+wake-ups: a tenth of a millisecond, twice the time of the request itself. A separate process shares
+only the machine, and has its own scheduling priority. It takes 0.1 s to start and about 25 MB of
+memory, so it is used for large logs, one process per pass.
 
-Orders and answers are pickled and travel through pipes. While an order is carried out, the process
-reports every now and then how much it has transferred and waits to be told to go on: so the
-throttle of all cleaners holds for it, and a cleaning can be given up.
+Orders and results are pickled and sent through pipes. During an order, the process regularly
+reports the bytes transferred and waits for permission to continue: so the throttle applies to it as
+to all cleaners, and a cleaning can be aborted.
 
 Rules this module keeps:
 
-* A process that is given up is dead before its files are removed.
-* It ends by itself when the broker does: its pipes are closed then.
+* An aborted process has ended before its files are removed.
+* It ends when the broker does, because its pipes are then closed.
 """
 
 import pickle
@@ -25,13 +25,13 @@ from typing import IO, Any, Final, NamedTuple
 from moldau.storage.cleaning import Transfers
 from moldau.storage.cleaning_work import Cleaned, CleanOrder, FillOrder, RulesOrder
 
-# What is transferred between two reports: some milliseconds of work.
+# Bytes transferred between two reports: a few milliseconds of work.
 REPORT_EVERY_BYTES: Final = 4 << 20
 CHILD_MODULE: Final = "moldau.storage.cleaning_child"
 
 
 class Report(NamedTuple):
-    """So much was transferred since the last one; the process waits for ``GoOn``."""
+    """Bytes transferred since the last report; the process waits for ``GoOn``."""
 
     size_bytes: int
 
@@ -41,24 +41,24 @@ class GoOn(NamedTuple):
 
 
 class Done(NamedTuple):
-    """An order was carried out."""
+    """An order was completed."""
 
     result: Any
 
 
 class Failed(NamedTuple):
-    """It was not: raise ``kind(*arguments)``."""
+    """An order failed: raise ``kind(*arguments)``."""
 
     kind: type[Exception]
     arguments: tuple[Any, ...]
 
 
 class CleaningProcessLost(Exception):  # noqa: N818  # what happened, not whose error it is
-    """The process did not start, or ended in the middle of its work."""
+    """The process did not start, or ended during its work."""
 
 
 class ProcessWork:
-    """Has the work done by a process, which is started when it is first needed."""
+    """Delegates the work to a process, which is started when it is first needed."""
 
     def __init__(self, on_lost: Callable[[], object]) -> None:
         """``on_lost`` is called, by any thread, before CleaningProcessLost is raised."""
@@ -80,13 +80,13 @@ class ProcessWork:
         process, self._process = self._process, None
         if process is not None:
             process.kill()
-            # Leaving the block closes the pipes and waits for the end.
+            # Leaving the block closes the pipes and waits for the process.
             with process:
                 pass
 
     @property
     def pid(self) -> int | None:
-        """The process, while there is one."""
+        """The id of the process, if it is running."""
         return self._process.pid if self._process is not None else None
 
     def _ask(self, order: object, cleaning: Transfers | None) -> Any:
@@ -105,7 +105,7 @@ class ProcessWork:
         orders, answers = self._pipes()
         _send(order, orders)
         while True:
-            # It comes from a process that this one has started.
+            # Safe to unpickle: it comes from a process that this one has started.
             answer = pickle.load(answers)
             if isinstance(answer, Done):
                 return answer.result
@@ -118,14 +118,14 @@ class ProcessWork:
 
     def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
         if self._process is None:
-            # -P: what lies in the directory that the broker was started in is none of its modules.
+            # -P: files in the broker's working directory must not be imported as modules.
             command = [sys.executable, "-P", "-m", CHILD_MODULE]
             try:
                 self._process = subprocess.Popen(
                     command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
                 )
             except OSError as error:
-                # Not an error of the disk, which would cost the directory.
+                # Not an OSError, which would take the log directory offline.
                 raise EOFError(f"{command[0]} does not start: {error}") from error
         process = self._process
         assert process.stdin is not None

@@ -1,15 +1,15 @@
-"""The long steps of a pass, as orders that say everything by themselves.
+"""The long steps of a pass, as self-contained orders.
 
-Reading the dirty part of a log and writing what is left of a group of segments is nearly all of a
-cleaning. Both need files, numbers and settings, and nothing of the log that is open in the broker.
-So an order names them, and whoever carries it out, a thread or another process
-(``cleaning_process``), opens the files anew.
+Reading the dirty part of a log and writing the remainder of a group of segments are nearly all of
+the work. Both need files, numbers and settings, but not the log that is open in the broker. So an
+order contains them, and the thread or process (``cleaning_process``) that executes it opens the
+files itself.
 
 Rules this module keeps:
 
-* A source is read by its path, and only while its log is being cleaned: nobody renames it then
-  without giving the cleaning up first.
-* A cleaned segment is whole and on the device before its size is told.
+* A source is read by its path, and only while its log is being cleaned: it is never renamed without
+  aborting the cleaning first.
+* A cleaned segment is complete and durable before its size is returned.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ from moldau.storage.txn_index import AbortedTxn
 
 
 class CleanerMemory(NamedTuple):
-    """What one cleaner may use."""
+    """The memory limits of one cleaner."""
 
     offset_map_bytes: int
     load_factor: float
@@ -37,7 +37,7 @@ class CleanerMemory(NamedTuple):
 
 
 class DirtyPart(NamedTuple):
-    """See ``DirtySegment``, which is this with an open file."""
+    """Like ``DirtySegment``, but with a path instead of an open file."""
 
     path: str
     start: int
@@ -47,17 +47,17 @@ class DirtyPart(NamedTuple):
 
 
 class FillOrder(NamedTuple):
-    """Gather the last offset of every key, from ``from_offset`` on."""
+    """Collect the last offset of every key, from ``from_offset`` on."""
 
     memory: CleanerMemory
     parts: Sequence[DirtyPart]
-    # The transactions that reach into these parts.
+    # The transactions that overlap these parts.
     aborted: Sequence[AbortedTxn]
     from_offset: int
 
 
 class RulesOrder(NamedTuple):
-    """What decides about a record besides the offsets gathered; see ``BatchCleaner``."""
+    """The rules for keeping records, apart from the offset map; see ``BatchCleaner``."""
 
     aborted: Sequence[AbortedTxn]
     last_records: dict[int, LastRecord]
@@ -76,14 +76,14 @@ class Source(NamedTuple):
 
 
 class CleanOrder(NamedTuple):
-    """Write what is left of ``sources`` into one segment, under the suffix ``.cleaned``."""
+    """Write the remainder of ``sources`` into one segment with the suffix ``.cleaned``."""
 
     directory: str
     sources: Sequence[Source]
 
 
 class Cleaned(NamedTuple):
-    """What came of a ``CleanOrder``; the records are counted from the first group on."""
+    """The result of a ``CleanOrder``; record counts are totals since the first group."""
 
     size_bytes: int
     records_read: int
@@ -91,14 +91,14 @@ class Cleaned(NamedTuple):
 
 
 class PassWork(Protocol):
-    """Carries out the orders of one pass: a fill, the rules, then the groups one by one.
+    """Executes the orders of one pass: a fill, the rules, then the groups one by one.
 
-    ``fill`` and ``clean`` may take long, and raise CleaningAborted, CorruptSegment,
-    CorruptBatch, ValueError and OSError.
+    ``fill`` and ``clean`` may take long, and raise CleaningAborted, CorruptSegment, CorruptBatch,
+    ValueError and OSError.
     """
 
     def fill(self, order: FillOrder, cleaning: Transfers) -> int:
-        """The offset up to which the gathered offsets reach."""
+        """Returns the offset up to which the offset map is filled."""
         ...
 
     def take_rules(self, order: RulesOrder) -> None: ...
@@ -106,12 +106,12 @@ class PassWork(Protocol):
     def clean(self, order: CleanOrder, cleaning: Transfers) -> Cleaned: ...
 
     def close(self) -> None:
-        """Give the memory back. Idempotent."""
+        """Release the memory. Idempotent."""
         ...
 
 
 class LocalWork:
-    """Does the work where it is called."""
+    """Does the work in the calling thread."""
 
     def __init__(self, disk: Disk) -> None:
         self._disk = disk
@@ -183,12 +183,12 @@ class LocalWork:
 
 
 def config_fields(config: LogConfig) -> dict[str, Any]:
-    """The settings of a log in a form that can be sent."""
+    """The settings of a log in a form that can be pickled."""
     return {field.name: getattr(config, field.name) for field in fields(config)}
 
 
 def clean_chunk(walk: ChunkWalk, cleaner: BatchCleaner, target: CleanedSegment) -> None:
-    """Write what is left of a chunk."""
+    """Write the remainder of a chunk."""
     while True:
         run = walk.take_run()
         if run is not None:

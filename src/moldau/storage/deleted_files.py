@@ -1,8 +1,8 @@
-"""What became of segments that left their log.
+"""The files of segments that were removed from their log.
 
-Their files stay for ``file.delete.delay.ms`` under the suffix ``.deleted``, as Kafka's do, so that
-whoever finds them can still undo it; readers that hold a region of one read on in any case. With a
-segment goes its snapshot of producers, unless a segment that begins at the same offset stays.
+As in Kafka, they stay for ``file.delete.delay.ms`` with the suffix ``.deleted``, so that a deletion
+can still be undone by hand; readers that hold a region of a file can still read it. The producer
+snapshot of a segment is deleted with it, unless a remaining segment begins at the same offset.
 """
 
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ from moldau.storage.disk import Disk
 from moldau.storage.producer_state import ProducerStateManager
 from moldau.storage.segment import Segment
 
-# When its time comes, the segments, and other files that go with them.
+# The time at which they are due, the segments, and other files that belong to them.
 DeletedItem = tuple[int, list[Segment], list[str]]
 
 
 class DeletedFiles:
-    """Files of one log that wait, renamed, for the end of the delay."""
+    """The renamed files of one log that wait for the end of the delay."""
 
     __slots__ = ("_disk", "_waiting")
 
@@ -33,9 +33,9 @@ class DeletedFiles:
         keep_snapshot: int,
         are_renamed: bool,
     ) -> None:
-        """Rename the files of ``segments``, unless somebody has, and the snapshots with them.
+        """Rename the files of ``segments``, unless ``are_renamed``, and their snapshots.
 
-        But for the one at ``keep_snapshot``. All go when ``due_ms`` has come. Raises OSError.
+        The snapshot at ``keep_snapshot`` is kept. The files are due at ``due_ms``. Raises OSError.
         """
         if not segments:
             return
@@ -53,7 +53,7 @@ class DeletedFiles:
         self._waiting.append((due_ms, list(segments), snapshots))
 
     def take_due(self, now_ms: int) -> list[DeletedItem]:
-        """What has waited long enough; the caller sees to its ``remove``."""
+        """Take the files that are due; the caller must pass them to ``remove``."""
         if not self._waiting:
             return []
         due = [item for item in self._waiting if item[0] <= now_ms]
@@ -61,7 +61,7 @@ class DeletedFiles:
         return due
 
     def remove(self, due: list[DeletedItem]) -> None:
-        """Delete it, in whichever thread."""
+        """Delete the files; in any thread."""
         for _, segments, paths in due:
             for segment in segments:
                 segment.remove_files()
@@ -69,7 +69,7 @@ class DeletedFiles:
                 self._disk.remove(path, missing_ok=True)
 
     def moved(self) -> None:
-        """The directory was renamed; what waits goes with it and is removed with it."""
+        """The directory was renamed for deletion: the files are removed together with it."""
         for _, segments, _ in self._waiting or ():
             for segment in segments:
                 segment.log.close()

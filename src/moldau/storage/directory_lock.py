@@ -20,7 +20,7 @@ _FLOCK: Final = Struct("hhqqi4x")
 
 
 class DirectoryInUse(Exception):  # noqa: N818
-    """Another process, or another broker in this one, holds the lock."""
+    """The lock is held by another process, or by another broker in this one."""
 
 
 class DirectoryLock:
@@ -43,7 +43,7 @@ class DirectoryLock:
             raise
 
     def release(self) -> None:
-        """Give the directory free; a second call does nothing."""
+        """Release the lock; a second call does nothing."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1

@@ -1,22 +1,21 @@
-"""The one door to the file system.
+"""The interface to the file system.
 
-Everything that storage keeps goes through a ``Disk``: the real one below, or the
-simulated one (``simulated_disk``) that loses what was not flushed. Both raise
-plain ``OSError``, so the code above them cannot tell which one it runs on.
+Storage accesses files only through a ``Disk``: the real one below, or the simulated one
+(``simulated_disk``), which loses data that was not flushed. Both raise plain ``OSError``, so the
+code above cannot tell them apart.
 
-A ``DiskFile`` knows its logical end (``size``) and appends there with one system
-call. It keeps no descriptor while it is idle: ``RealDisk`` closes descriptors
-that have not been used for a while and opens them again when they are needed, so
-thousands of partitions fit under any limit on open files.
+A ``DiskFile`` knows its logical end (``size``) and appends there with one system call. An idle file
+needs no descriptor: ``RealDisk`` closes descriptors that have not been used for a while and opens
+them again on demand, so that thousands of partitions fit under any limit on open files.
 
 Rules this module keeps:
 
-* A failed append leaves the file as it was: no torn tail while the process runs.
-* A descriptor lives as long as somebody holds it. A ``FileRegion`` holds the
-  descriptor, not the file object, so bytes that wait in a socket's queue stay
-  readable after their segment was closed, renamed or deleted.
-* Only opening and closing take a lock; reading and writing do not. A file may
-  be fsynced from another thread while the event loop appends to it.
+* A failed append leaves the file unchanged: no torn tail while the process runs.
+* A descriptor stays open as long as it is referenced. A ``FileRegion`` references the descriptor,
+  not the file object, so that bytes queued for a socket stay readable after their segment was
+  closed, renamed or deleted.
+* Only opening and closing take a lock; reading and writing do not. A file may be fsynced from
+  another thread while the event loop appends to it.
 """
 
 import contextlib
@@ -40,7 +39,7 @@ class DiskFile(Protocol):
     """The logical end: where the next append goes."""
 
     def append(self, parts: Sequence[Buffer]) -> int:
-        """Write ``parts`` one after the other at the end; returns the position of the first byte.
+        """Write ``parts`` in order at the end; returns the position of the first byte.
 
         Either all bytes are written or the file keeps its old size and OSError is raised.
         """
@@ -55,19 +54,20 @@ class DiskFile(Protocol):
         ...
 
     def truncate(self, size: int) -> None:
-        """Cut to ``size`` bytes, which is at most the present size."""
+        """Truncate to ``size`` bytes, which is at most the current size."""
         ...
 
     def preallocate(self, size: int) -> None:
-        """Reserve room up to ``size`` bytes; the logical end stays, ``close`` returns the rest."""
+        """Reserve space up to ``size`` bytes; the logical end stays, and ``close`` frees the
+        rest."""
         ...
 
     def fsync(self) -> None:
-        """Return when everything written so far is on the device. May run in another thread."""
+        """Return when everything written so far is durable. May run in another thread."""
         ...
 
     def fileno(self) -> int:
-        """The descriptor, good until the next call on this disk; a region's stays good."""
+        """The descriptor, valid until the next call on this disk; that of a region stays valid."""
         ...
 
     def region(self, position: int, size: int) -> FileRegion:
@@ -75,15 +75,15 @@ class DiskFile(Protocol):
         ...
 
     def rename(self, path: str) -> None:
-        """Rename on disk (replacing what is there) and follow."""
+        """Rename the file on disk, replacing an existing one, and update ``path``."""
         ...
 
     def moved(self, path: str) -> None:
-        """The file lies at ``path`` now, because its directory was renamed."""
+        """Set the path after the directory was renamed."""
         ...
 
     def close(self) -> None:
-        """Let go of the descriptor. Idempotent. The file opens again if it is used again."""
+        """Close the descriptor. Idempotent. The file is opened again when it is used."""
         ...
 
 
@@ -109,17 +109,18 @@ class Disk(Protocol):
         ...
 
     def make_dirs(self, path: str) -> None:
-        """Create the directory and its parents where they are missing."""
+        """Create the directory and missing parents."""
         ...
 
     def remove(self, path: str, missing_ok: bool = False) -> None: ...
 
     def rename(self, source: str, target: str) -> None:
-        """Atomically, replacing a file at ``target``. Directories too (see ``DiskFile.moved``)."""
+        """Rename atomically, replacing a file at ``target``. Also directories
+        (``DiskFile.moved``)."""
         ...
 
     def remove_tree(self, path: str) -> None:
-        """Remove a directory with everything in it; nothing happens if it is not there."""
+        """Remove a directory with its contents; a missing one is not an error."""
         ...
 
     def sync_dir(self, path: str) -> None:
@@ -131,7 +132,7 @@ class Disk(Protocol):
     def modified_ms(self, path: str) -> int: ...
 
     def set_modified_ms(self, path: str, modified_ms: int) -> None:
-        """For a file that takes the place of an older one, whose age counts."""
+        """For a file that replaces an older one and keeps its age."""
         ...
 
     def read_bytes(self, path: str) -> bytes: ...
@@ -139,8 +140,8 @@ class Disk(Protocol):
     def write_atomically(self, path: str, data: bytes, sync: bool = True) -> None:
         """Replace the file's contents, all or nothing (``path + ".tmp"``, then a rename).
 
-        With ``sync`` the new contents are durable on return. Without, they survive
-        the death of the process but a power cut may leave nothing in their place.
+        With ``sync`` the new contents are durable on return. Without it they survive the death of
+        the process, but a power failure may leave an empty file.
         """
         ...
 
@@ -149,14 +150,14 @@ class Disk(Protocol):
     def total_bytes(self, path: str) -> int: ...
 
     def lock(self, directory: str) -> FileLock:
-        """Take the directory's ``.lock`` file; DirectoryInUse if another broker holds it."""
+        """Lock the directory's ``.lock`` file; DirectoryInUse if another broker holds it."""
         ...
 
 
 _IOV_MAX: Final = 1024
 _OPEN_FLAGS: Final = os.O_RDWR | os.O_CLOEXEC
 _DEFAULT_MAX_OPEN_FILES: Final = 10_000
-# The size is part of what fdatasync flushes; only times may lag behind.
+# fdatasync flushes the file size too; only timestamps may be outdated.
 _sync_data: Final = getattr(os, "fdatasync", os.fsync)
 
 
@@ -188,7 +189,7 @@ class RealFile(DescriptorHolder):
         return position
 
     def _finish_append(self, descriptor: Descriptor, data: bytes, written: int) -> None:
-        """Write what a short write left over (a full disk, mostly), or take it all back."""
+        """Write the rest after a short write (usually a full disk), or undo the append."""
         position = self.size
         try:
             _write_fully(descriptor.fd, memoryview(data)[written:], position + written)
@@ -268,7 +269,7 @@ class RealDisk:
     """The operating system's file system; see ``Disk``."""
 
     def __init__(self, max_open_files: int | None = None) -> None:
-        """By default 10,000 files, or half of what the process may open if that is less."""
+        """By default 10,000 files, or half of the process limit if that is less."""
         if max_open_files is None:
             soft_limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
             if soft_limit == resource.RLIM_INFINITY:
@@ -278,7 +279,7 @@ class RealDisk:
 
     @property
     def open_files(self) -> int:
-        """Files that hold a descriptor now."""
+        """The number of files with an open descriptor."""
         return len(self._open_files)
 
     def open(self, path: str, create: bool = False) -> RealFile:
@@ -287,7 +288,7 @@ class RealDisk:
             descriptor = self._open_files.open_for(file, path, _OPEN_FLAGS | os.O_CREAT)
             file.size = os.fstat(descriptor.fd).st_size
             return file
-        # Loading thousands of logs asks only for sizes: no descriptor until it is used.
+        # Loading thousands of logs needs only sizes: no descriptor until the file is used.
         return RealFile(self._open_files, path, os.stat(path).st_size)
 
     def exists(self, path: str) -> bool:
@@ -373,7 +374,7 @@ class RealDisk:
 
 
 def _named(error: OSError, path: str) -> OSError:
-    """The error of a call that took a descriptor, which does not say which file it was."""
+    """Add the file name to the error of a call that took a descriptor."""
     if error.filename is None:
         error.filename = path
     return error

@@ -1,12 +1,11 @@
-"""Small writes that nobody waits for, done soon and away from the event loop.
+"""Small writes in the background, off the event loop.
 
-The id of a new partition and the first record of a leader epoch each want a file flushed.
-That is milliseconds, for thousands of partitions at a time, so one thread of the executor
-does it, a few at a time: whoever waits for a flush of the same executor has its turn in
-between.
+The topic id of a new partition and the start of a leader epoch each require a flushed file. That
+takes milliseconds, possibly for thousands of partitions at once, so one thread of the executor does
+it, a few at a time: other flushes in the same executor run in between.
 
-What is added here may be lost with the process. Its owner must not depend on it before it
-has done the same by itself.
+Work added here may be lost with the process. The owner must not rely on it without doing the same
+write itself.
 """
 
 import logging
@@ -21,23 +20,23 @@ _log = logging.getLogger(__name__)
 
 
 class Executor(Protocol):
-    """Runs work elsewhere; those of ``concurrent.futures`` do."""
+    """Runs work in other threads, like the executors of ``concurrent.futures``."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any) -> Any: ...
 
 
 class LateWrites:
-    """A queue of work that one thread at a time takes from."""
+    """A queue of work, processed by one thread at a time."""
 
     def __init__(self, executor: Executor | None) -> None:
-        """Without an executor, work is done where it is added."""
+        """Without an executor, work is done by the caller of ``add``."""
         self._executor = executor
         self._waiting: deque[Callable[[], None]] = deque()
         self._lock = threading.Lock()
         self._is_running = False
 
     def add(self, work: Callable[[], None]) -> None:
-        """Have ``work`` done. It must take care of its own errors."""
+        """Queue ``work``, which must handle its own errors."""
         if self._executor is None:
             work()
             return
@@ -52,7 +51,7 @@ class LateWrites:
         try:
             executor.submit(self._run_some, executor)
         except RuntimeError:
-            # The executor has shut down, after every log was closed and so flushed.
+            # The executor was shut down after every log was closed, and thus flushed.
             with self._lock:
                 self._waiting.clear()
                 self._is_running = False

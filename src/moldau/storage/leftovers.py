@@ -1,9 +1,9 @@
-"""Files that were on their way in or out when the broker stopped.
+"""Files of deletions and cleanings that were interrupted.
 
-Deletions rename to ``.deleted`` first. The cleaner writes its result as ``.cleaned``,
-renames it to ``.swap`` when it is complete and durable, and only then removes the
-segments it stands for. So ``.deleted`` and ``.cleaned`` files are worth nothing, and a
-``.swap`` file is worth more than the segments it covers.
+Deletions first rename files to ``.deleted``. The cleaner writes its result as ``.cleaned``, renames
+it to ``.swap`` when it is complete and durable, and only then removes the source segments. So
+``.deleted`` and ``.cleaned`` files can be removed, and a ``.swap`` file takes precedence over its
+source segments.
 """
 
 import logging
@@ -17,7 +17,7 @@ from moldau.storage.segment import DELETED_SUFFIX, LOG_SUFFIX, Segment
 CLEANED_SUFFIX: Final = ".cleaned"
 SWAP_SUFFIX: Final = ".swap"
 _SUFFIXES: Final = (DELETED_SUFFIX, CLEANED_SUFFIX, SWAP_SUFFIX)
-# Snapshots of the metadata log are its own business.
+# Snapshots of the metadata log are not handled here.
 _KRAFT_SNAPSHOT_DELETED: Final = ".checkpoint.deleted"
 
 _log = logging.getLogger(__name__)
@@ -26,14 +26,14 @@ _log = logging.getLogger(__name__)
 def clear_leftovers(
     disk: Disk, directory: str, names: list[str], config: LogConfig, now_ms: int
 ) -> list[str]:
-    """Finish or undo what was under way; afterwards the directory holds plain names only.
+    """Complete or undo interrupted operations; afterwards there are only plain names.
 
-    ``names`` is what is in the directory. Returns what is there afterwards.
+    ``names`` are the files in the directory. Returns the files that are there afterwards.
     """
     if not any(name.endswith(_SUFFIXES) for name in names):
         return names
     cleaned = [name for name in names if name.endswith(CLEANED_SUFFIX)]
-    # A split of a segment that did not get far enough leaves both kinds.
+    # An interrupted split of a segment leaves both kinds.
     first_cleaned = min((_offset(name) for name in cleaned), default=None)
     swaps: list[str] = []
     for name in names:
@@ -53,7 +53,7 @@ def clear_leftovers(
 def _finish_swap(
     disk: Disk, directory: str, swaps: list[str], config: LogConfig, now_ms: int
 ) -> None:
-    """Let complete ``.swap`` segments take the place of those they were made from."""
+    """Replace the source segments with complete ``.swap`` segments."""
     logs = [name for name in swaps if name.endswith(LOG_SUFFIX + SWAP_SUFFIX)]
     if logs:
         start = min(_offset(name) for name in logs)

@@ -1,18 +1,18 @@
-"""Compacts the logs of a broker in the background: which one next, and what came of it.
+"""Compaction of a broker's logs in the background: scheduling and results.
 
-Every now and then the broker node lets it search. The dirtiest log that is worth it is
-cleaned, then the next, until none is left; ``log.cleaner.threads`` of them at a time. The
-decisions are in ``cleaner_offsets``, the work in ``cleaning_pass``. Here the steps of a pass
-are handed to threads and their results brought back to the thread that owns the logs.
+The broker node starts a search periodically. The dirtiest log that is worth cleaning is cleaned,
+then the next, until none is left; ``log.cleaner.threads`` of them in parallel. The decisions are in
+``cleaner_offsets``, the work in ``cleaning_pass``. This module passes the steps of a pass to
+threads and their results back to the thread that owns the logs.
 
 Rules this module keeps:
 
-* A log is cleaned by one pass at a time, and by none while it is being deleted, cut or moved.
-* A log that cannot be cleaned, because its bytes are damaged, is reported once, with the
-  remedy, and left alone until the broker is started again. The others go on.
-* A full disk ends a pass and nothing else; there may be room the next time. A disk that
-  fails takes its directory offline, as everywhere.
-* Where the clean part ends is written down only when its segments are on the device.
+* A log is cleaned by one pass at a time, and not while it is being deleted, truncated or moved.
+* A log that cannot be cleaned because it is damaged is reported once, with the remedy, and skipped
+  until the broker is restarted. Other logs are not affected.
+* A full disk only ends the pass; there may be space at the next attempt. A disk failure takes the
+  log directory offline, as everywhere.
+* The end of the clean part is checkpointed only when its segments are durable.
 """
 
 import logging
@@ -45,7 +45,7 @@ from moldau.storage.partition_log import PartitionLog
 from moldau.storage.segment import Segment
 
 _SMALLEST_READ: Final = 64 * 1024
-# As in Kafka: a map beyond this would need wider numbers.
+# As in Kafka: a larger map would need wider integers.
 _LARGEST_MAP: Final = (1 << 31) - 1
 _SMALLEST_LOAD_FACTOR: Final = 0.01
 _MIB: Final = 1 << 20
@@ -54,7 +54,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Job(NamedTuple):
-    """A pass under way."""
+    """A pass in progress."""
 
     log: PartitionLog
     dirty: DirtyLog
@@ -64,7 +64,7 @@ class _Job(NamedTuple):
 
 
 class LogCleaner:
-    """Everything here runs on the owner's thread, but for what ``executor`` is given."""
+    """Runs on the owner's thread, except for the work passed to ``executor``."""
 
     def __init__(
         self,
@@ -80,13 +80,14 @@ class LogCleaner:
         search_soon: Callable[[int], object] | None = None,
         work_for: Callable[[int], PassWork] | None = None,
     ) -> None:
-        """``post`` lets the owner's thread call something soon; it is called from any thread.
+        """``post`` schedules a call on the owner's thread; it is called from any thread.
 
-        ``on_cleaned`` hears of each log whose ``cleaner_checkpoint`` moved. ``config`` is asked
-        anew every time, so that a change of ``log.cleaner.*`` holds from the next pass on, and
-        that of the throttle at once. ``search_soon`` is asked for a ``search`` when all that
-        the last one found is clean; by default it happens at once. ``work_for`` says who does
-        the work of a pass over so many bytes; by default the executor does it itself.
+        ``on_cleaned`` is called for each log whose ``cleaner_checkpoint`` moved. ``config`` is
+        called every time, so that changes of ``log.cleaner.*`` apply from the next pass on, and
+        those of the throttle immediately. ``search_soon`` is called to request a ``search`` when
+        everything that the last one found is clean; by default it searches immediately.
+        ``work_for`` returns the ``PassWork`` for a pass over the given number of bytes; by default
+        the executor does the work itself.
         """
         self._logs = logs
         self._config = config
@@ -100,7 +101,7 @@ class LogCleaner:
         self._search_soon = search_soon or self.run
         self._work_for = work_for or (lambda size_bytes: LocalWork(disk))
         self._jobs: dict[TopicPartition, _Job] = {}
-        # What the last search found and nobody has begun with, the filthiest first.
+        # Logs from the last search that are not yet started, dirtiest first.
         self._waiting: deque[PartitionLog] = deque()
         self._uncleanable: dict[TopicPartition, tuple[PartitionLog, str]] = {}
         self._is_stopped = False
@@ -112,16 +113,16 @@ class LogCleaner:
 
     @property
     def uncleanable(self) -> dict[TopicPartition, str]:
-        """The partitions that cannot be cleaned, and why."""
+        """The partitions that cannot be cleaned, and the reasons."""
         return {tp: reason for tp, (_, reason) in self._uncleanable.items()}
 
     def run(self, now_ms: int) -> None:
-        """Begin to clean what is worth it, as far as there are threads for it."""
+        """Start cleaning the logs that are worth it, up to the number of threads."""
         for _ in self.search(now_ms):
             pass
 
     def search(self, now_ms: int) -> Iterator[None]:
-        """Like ``run``, a log at a step: of thousands a client should not have to wait for all."""
+        """Like ``run``, one log per step, so that clients need not wait for thousands of logs."""
         if self._is_stopped or self._is_busy():
             return
         found = []
@@ -138,32 +139,32 @@ class LogCleaner:
         self._start_waiting(now_ms)
 
     def stop(self) -> None:
-        """Give up what is under way; files that a thread still writes are removed by it."""
+        """Abort all passes; each thread removes the files that it is still writing."""
         self._is_stopped = True
         for job in self._jobs.values():
             job.cleaning.abort()
 
-    # -- which log --
+    # -- choosing a log --
 
     def _is_busy(self) -> bool:
         return len(self._jobs) >= self._config().log_cleaner_threads
 
     def _start_waiting(self, now_ms: int) -> None:
-        """Clean what the last search found, each as it is now."""
+        """Clean the logs from the last search, after checking each again."""
         while self._waiting and not self._is_stopped and not self._is_busy():
             log = self._waiting.popleft()
             dirty = self._worth_cleaning(log, now_ms)
-            # It may be on the move to another directory by now.
+            # Meanwhile it may be on the move to another directory.
             if dirty is not None and log in self._logs():
                 self._start(log, dirty, now_ms)
 
     def _worth_cleaning(self, log: PartitionLog, now_ms: int) -> DirtyLog | None:
-        """What a pass would find in ``log``; None if it is not worth one."""
+        """What a pass over ``log`` would clean; None if it is not worth one."""
         if not log.config.is_compacted or len(log.segments) < 2 or log.is_closed:
             return None
         if log.topic_partition in self._jobs or self._is_uncleanable(log):
             return None
-        # The quick look at what is clean, which most logs are.
+        # A quick check for logs that are clean, as most are.
         if log.log_start_offset <= log.cleaner_checkpoint == log.segments.active.base_offset:
             return None
         dirty = find_dirty(log_facts(log), log.config, now_ms)
@@ -176,7 +177,7 @@ class LogCleaner:
         return known is not None and known[0] is log
 
     def _reset_checkpoint(self, log: PartitionLog, dirty: DirtyLog) -> None:
-        # With both policies retention overtakes the cleaner all the time.
+        # With both policies retention regularly overtakes the cleaner.
         if "delete" not in log.config.cleanup_policy:
             _log.warning(
                 "%s was cleaned up to offset %d, but holds %d to %d: cleaning it from its start",
@@ -211,7 +212,7 @@ class LogCleaner:
         self._advance(job, None, None)
 
     def _advance(self, job: _Job, result: Any, error: Exception | None) -> None:
-        """Give a step's result, or its failure, to the pass, and hand out the next step."""
+        """Pass the result or the error of a step to the pass, and submit the next step."""
         try:
             work = job.steps.send(result) if error is None else job.steps.throw(error)
         except StopIteration as end:
@@ -224,7 +225,7 @@ class LogCleaner:
             self._executor.submit(self._work, job, work)
 
     def _work(self, job: _Job, work: Work) -> None:
-        """In a thread: do a step and bring back what came of it."""
+        """In a thread: do a step and post its result."""
         result: Any = None
         error: Exception | None = None
         try:
@@ -296,7 +297,7 @@ class LogCleaner:
 
 
 def log_facts(log: PartitionLog) -> LogFacts:
-    """What is to be known of a log to decide about it; timestamps only if they are asked for."""
+    """The properties of a log that ``find_dirty`` needs; timestamps only if they are used."""
     config = log.config
     wants_first = needs_first_timestamps(config)
     wants_largest = needs_largest_timestamps(config)

@@ -1,13 +1,13 @@
-"""Copying a log into another directory while it goes on living.
+"""Copying a log to another directory while it is in use.
 
-The copy is a follower on the same broker: it appends the batches of its source as they
-are, offsets, epochs and all, cuts itself off where its source was cut off, and begins where
-its source begins. When it has everything it can take its source's place.
+The copy, or future log, is a follower on the same broker: it appends the batches of its source
+unchanged, including offsets and epochs, truncates itself when its source was truncated, and follows
+its log start offset. When it is complete it can replace its source.
 
-The source belongs to the event loop and the copy to whoever copies. So every step has two
-halves. ``plan`` runs where the source lives and only looks: it says which bytes of which
-file come next, with a descriptor that outlives whatever happens to the segment. ``copy``
-does the reading and writing, in any thread, and looks at nothing of the source.
+The source belongs to the event loop and the copy to the code that copies. So every step has two
+halves. ``plan`` runs on the event loop and only reads state: it returns the next bytes to copy,
+with a descriptor that stays valid whatever happens to the segment. ``copy`` reads and writes, in
+any thread, and does not access the source.
 """
 
 import errno
@@ -20,17 +20,17 @@ from moldau.storage.leader_epochs import EpochEntry, LeaderEpochCache
 from moldau.storage.partition_log import PartitionLog
 from moldau.storage.segment import Segment
 
-# Some hundred microseconds of work that hold up the event loop if batches are small.
+# If batches are small, this blocks the event loop for some hundred microseconds.
 SLICE_BYTES: Final = 256 * 1024
 
 _LENGTH: Final = Struct(">i")
 _LENGTH_AT: Final = 8
-# The length field does not count itself and the base offset before it.
+# The length field excludes itself and the base offset before it.
 _LENGTH_OVERHEAD: Final = 12
 
 
 class Slice:
-    """One step of a copy, decided where the source lives."""
+    """One step of a copy, planned on the thread of the source."""
 
     __slots__ = (
         "high_watermark",
@@ -52,7 +52,7 @@ class Slice:
         restart_at: int | None = None,
         skip_to: int | None = None,
     ) -> None:
-        """``region`` may end inside a batch; ``remaining_bytes`` is all there is to copy now."""
+        """``region`` may end inside a batch; ``remaining_bytes`` is all that is left to copy."""
         self.region = region
         self.remaining_bytes = remaining_bytes
         self.truncate_to = truncate_to
@@ -63,29 +63,29 @@ class Slice:
 
     @property
     def is_tail(self) -> bool:
-        """Whether the copy has everything after this, and it is little."""
+        """Whether this step is small and completes the copy."""
         is_follow_up = self.truncate_to is None and self.restart_at is None
         return is_follow_up and self.remaining_bytes <= SLICE_BYTES
 
 
 class LogCopy:
-    """Makes ``future`` what ``source`` is. ``plan`` and ``copy`` take turns."""
+    """Makes ``future`` a copy of ``source``. ``plan`` and ``copy`` are called in turn."""
 
     def __init__(self, source: PartitionLog, future: PartitionLog) -> None:
         self.source = source
         self.future = future
-        # Nothing below is dirty in a copy that begins now; of an older one nobody knows.
+        # A new copy is as clean as its source; the state of an older one is unknown.
         is_fresh = future.log_end_offset == 0
         self.cleaner_checkpoint = source.cleaner_checkpoint if is_fresh else -1
-        # Where the next batch lies, if the copy ends at the offset it was found for.
+        # The position of the next batch, valid if the copy ends at ``_offset``.
         self._segment: Segment | None = None
         self._position = 0
         self._offset = -1
 
-    # -- where the source lives --
+    # -- on the thread of the source --
 
     def plan(self) -> Slice | None:
-        """What to copy next; None if the copy has everything.
+        """The next step; None if the copy is complete.
 
         Raises:
             ApiError: CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR: the source cannot be read.
@@ -117,11 +117,11 @@ class LogCopy:
         if segment is None or not self._is_at(segment, offset):
             found = self._locate(offset)
             if found is None:
-                # What lay between was compacted away: the log goes on, and is empty from here.
+                # The rest was compacted away: the log end offset advances without batches.
                 return Slice(source, restart_at=restart_at, skip_to=source.log_end_offset)
             segment, first_offset = found
             if restart_at is not None:
-                # The log may start in the middle of a batch.
+                # The log start offset may be inside a batch.
                 restart_at = min(restart_at, first_offset)
         size = min(SLICE_BYTES, segment.size - self._position)
         remaining = segment.size - self._position
@@ -137,14 +137,15 @@ class LogCopy:
         )
 
     def _is_at(self, segment: Segment, offset: int) -> bool:
-        """Whether the batch at ``offset`` is known to lie at the remembered position."""
+        """Whether the batch at ``offset`` is at the cached position."""
         segments = self.source.segments
         index = segments.floor_index(segment.base_offset)
         is_there = index >= 0 and segments[index] is segment
         return is_there and self._offset == offset and self._position < segment.size
 
     def _locate(self, offset: int) -> tuple[Segment, int] | None:
-        """The segment with the first batch that ends at or after ``offset``, and its offset."""
+        """The segment with the first batch that ends at or after ``offset``, and its base
+        offset."""
         segments = self.source.segments
         for index in range(max(segments.floor_index(offset), 0), len(segments)):
             found = segments[index].find(offset)
@@ -157,7 +158,7 @@ class LogCopy:
     # -- in any thread --
 
     def copy(self, piece: Slice) -> int:
-        """Do what was planned; returns how many bytes were copied.
+        """Execute a planned step; returns the number of bytes copied.
 
         Raises:
             ApiError: CORRUPT_MESSAGE if the source is damaged; KAFKA_STORAGE_ERROR.
@@ -185,7 +186,7 @@ class LogCopy:
         return copied
 
     def _read(self, region: FileRegion) -> bytes:
-        """The bytes of the region, or the whole first batch where that is larger."""
+        """The bytes of the region, or the whole first batch if that is larger."""
         try:
             data = region.read()
             size = len(data)
@@ -202,7 +203,7 @@ class LogCopy:
         return data
 
     def _skip_to(self, offset: int) -> None:
-        """Go on at ``offset`` in a segment of its own, as the source does."""
+        """Continue at ``offset`` in a new segment, like the source."""
         try:
             self.future.roll_for(0, offset)
         except OSError as error:
@@ -213,16 +214,16 @@ class LogCopy:
 def common_end(
     future: Sequence[EpochEntry], future_end: int, source: LeaderEpochCache, source_end: int
 ) -> int:
-    """Where the history of the copy parts from that of its source (KIP-101).
+    """The offset at which the copy diverges from its source (KIP-101).
 
-    Up to there both hold the same batches: the same leader wrote them, and a leader gives
-    an offset once.
+    Up to there both have the same batches: the same leader wrote them, and a leader assigns each
+    offset once.
     """
     end = future_end
     for epoch, start_offset in reversed(future):
         found, epoch_end = source.end_offset_for(epoch, source_end)
         if found == epoch:
             return min(end, epoch_end)
-        # Nothing of this epoch is left in the source.
+        # The source has no batches of this epoch.
         end = min(end, start_offset)
     return min(end, source_end)

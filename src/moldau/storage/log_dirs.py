@@ -1,9 +1,8 @@
-"""The names of things in a log directory, and which log directories are in use.
+"""Directory names in a log directory, and the state of the log directories.
 
-Every partition has a directory ``topic-partition``. Its name gets a suffix while it is
-not, or no longer, an ordinary partition: ``-delete`` until its files are removed,
-``-future`` while a replica moves between log directories, ``-stray`` when the cluster
-knows no such partition any more.
+Every partition has a directory ``topic-partition``. It has a suffix while it is not an ordinary
+partition: ``-delete`` until its files are removed, ``-future`` while a replica moves between log
+directories, ``-stray`` if the partition is no longer in the metadata.
 """
 
 import logging
@@ -25,17 +24,17 @@ _log = logging.getLogger(__name__)
 
 
 class PartitionDirectory(NamedTuple):
-    """What the name of a partition's directory says."""
+    """The parsed name of a partition's directory."""
 
     topic_partition: TopicPartition
     suffix: str
 
 
 def parse_directory(name: str) -> PartitionDirectory | None:
-    """The partition that a directory belongs to; None if it is not a partition's."""
+    """The partition of a directory; None if the name is not that of a partition."""
     suffix = next((s for s in _SUFFIXES if name.endswith(s)), "")
     if suffix:
-        # topic-partition.unique-suffix; topics may have dots, the unique part has none.
+        # topic-partition.unique-suffix; topics may contain dots, the unique part does not.
         name, dot, unique = name.removesuffix(suffix).rpartition(".")
         if not dot or not unique:
             return None
@@ -46,14 +45,14 @@ def parse_directory(name: str) -> PartitionDirectory | None:
 
 
 def suffixed_name(topic_partition: TopicPartition, unique: bytes, suffix: str) -> str:
-    """A name with a suffix. The topic is cut where the name would be too long for a disk."""
+    """A name with a suffix. The topic is shortened if the name would be too long."""
     topic, partition = topic_partition
     rest = f"-{partition}.{unique.hex()}{suffix}"
     return topic[: _MAX_NAME - len(rest)] + rest
 
 
 def has_room_for_suffix(topic_partition: TopicPartition) -> bool:
-    """Whether a copy of the partition can have a directory that names its whole topic."""
+    """Whether the directory name of a future log has room for the whole topic name."""
     topic, partition = topic_partition
     return len(f"{topic}-{partition}.{NO_UUID.hex()}{FUTURE}") <= _MAX_NAME
 
@@ -66,19 +65,19 @@ class LogDirs:
         self._locks: dict[str, FileLock] = {}
         self.paths = tuple(paths)
         self.live: list[str] = []
-        # Why each of the others is not.
+        # The reasons why the others are offline.
         self.offline: dict[str, str] = {}
         self.directory_ids: dict[str, bytes] = {}
-        # The ids of directories that failed while they were in use.
+        # The ids of directories that failed while in use.
         self.failed_ids: dict[str, bytes] = {}
-        # Those that take no new partitions (cordoned.log.dirs); what they have goes on.
+        # Directories that get no new partitions (cordoned.log.dirs); existing ones stay in use.
         self.cordoned: tuple[str, ...] = ()
 
     def open(self) -> None:
-        """Create what is missing, take the locks, read the directories' ids.
+        """Create missing directories, take the locks, read the directory ids.
 
         Raises:
-            DirectoryInUse: another broker holds one of them; none stays locked.
+            DirectoryInUse: another broker holds one of them; then none stays locked.
         """
         for path in self.paths:
             try:
@@ -102,7 +101,7 @@ class LogDirs:
             self._disk.sync_dir(path.rpartition("/")[0] or "/")
 
     def fail(self, path: str, reason: str) -> None:
-        """Take a directory out of use."""
+        """Take a directory offline."""
         _log.error(
             "Log directory %s is offline: %s. Its partitions are unavailable here until the broker "
             "is started again with a disk that works",
@@ -122,8 +121,8 @@ class LogDirs:
     def open_to_new_logs(self) -> list[str]:
         """The live directories that are not cordoned; if all are, the first.
 
-        A partition may have been given to this broker just before its last directory was
-        cordoned: it has to go somewhere.
+        A partition may have been assigned to this broker just before its last directory was
+        cordoned: it must be created somewhere.
         """
         return [path for path in self.live if path not in self.cordoned] or self.live[:1]
 
@@ -132,7 +131,7 @@ class LogDirs:
         return [known for path, known in self.directory_ids.items() if path in self.cordoned]
 
     def configured(self, path: str) -> str | None:
-        """The directory as the settings name it, given its absolute path."""
+        """The directory as written in the settings, given its absolute path."""
         return next((each for each in self.paths if os.path.abspath(each) == path), None)
 
     def directory_id(self, path: str) -> bytes | None:
@@ -147,7 +146,7 @@ class LogDirs:
         return None
 
     def release(self) -> None:
-        """Give all locks back."""
+        """Release all locks."""
         for lock in self._locks.values():
             lock.release()
         self._locks.clear()

@@ -1,13 +1,13 @@
-"""From an ``OSError`` to what clients and operators see of it.
+"""How an ``OSError`` is reported to clients and operators.
 
-A disk that is full will have room again, and a process that may open no more files will
-have closed some: the request fails, the log stays as it was, and the next append may
-succeed. Neither says anything about what is on the disk. Anything else that a disk refuses
-means that nobody can say what is on it, so its whole log directory goes offline (KIP-112):
-clients get KAFKA_STORAGE_ERROR, look for another leader, and the process lives on.
+A full disk may have space later, and a process at its limit of open files may close some: the
+request fails, the log is unchanged, and the next append may succeed. Neither says anything about
+the data on the disk. After any other error the state of the disk is unknown, so the whole log
+directory goes offline (KIP-112): clients get KAFKA_STORAGE_ERROR and look for another leader, and
+the process continues.
 
-A failed fsync is always of that kind, a full disk or not: the kernel may have dropped the
-pages it could not write, and the next fsync would succeed without them.
+A failed fsync always takes the directory offline, even if the disk is full: the kernel may have
+dropped the pages it could not write, and the next fsync would succeed without them.
 """
 
 import errno
@@ -18,12 +18,12 @@ from typing import Final
 from moldau.clock import Clock
 from moldau.errors import ApiError, ErrorCode
 
-# Directory, what was being done, and the error. May be called from another thread.
+# Directory, operation, and error. May be called from another thread.
 FailureHandler = Callable[[str, str, OSError], None]
 
 _NO_ROOM: Final = frozenset((errno.ENOSPC, errno.EDQUOT))
 _NO_DESCRIPTORS: Final = frozenset((errno.EMFILE, errno.ENFILE))
-# Every append to a full disk would have something to say.
+# Otherwise every append to a full disk would be logged.
 _NO_ROOM_SAID_FOR_MS: Final = 60_000
 
 _log = logging.getLogger(__name__)
@@ -35,17 +35,17 @@ def is_no_room(error: OSError) -> bool:
 
 
 def is_out_of_descriptors(error: OSError) -> bool:
-    """Whether the process, or the machine, may open no more files."""
+    """Whether the process, or the machine, has reached its limit of open files."""
     return error.errno in _NO_DESCRIPTORS
 
 
 def is_passing(error: OSError) -> bool:
-    """Whether the same may succeed later, with the disk as it is."""
+    """Whether a retry may succeed later with the same disk."""
     return is_no_room(error) or is_out_of_descriptors(error)
 
 
 class NoRoom:
-    """Tells the operator of full disks and of missing descriptors, of each once a minute."""
+    """Logs full disks and missing descriptors, each at most once a minute."""
 
     __slots__ = ("_clock", "_said_until_ms")
 
@@ -54,7 +54,7 @@ class NoRoom:
         self._said_until_ms: dict[str, int] = {}
 
     def tell(self, log_dir: str, doing: str, error: OSError) -> None:
-        """``error`` is one that is passing."""
+        """Log ``error``, for which ``is_passing`` is true."""
         now_ms = self._clock.now_ms()
         kind = "" if is_no_room(error) else "descriptors"
         if now_ms < self._said_until_ms.get(log_dir + kind, 0):
@@ -87,7 +87,7 @@ def storage_error(
     *,
     in_fsync: bool = False,
 ) -> ApiError:
-    """The error for the client; ``on_failure`` is told unless the disk is merely full."""
+    """Return the error for the client; calls ``on_failure`` unless the error may pass."""
     if is_no_room(error) and not in_fsync:
         no_room.tell(log_dir, doing, error)
         message = f"no room on the disk of {log_dir} while {doing}: free some and try again"

@@ -1,20 +1,19 @@
-"""The recovery point of a log, and the fsyncs that move it.
+"""The recovery point of a log, and the fsyncs that advance it.
 
-Below the recovery point everything is on the device: batches, the indexes of finished
-segments, leader epochs, the id of the topic. After a crash only the segments from there on
-are read.
+Everything below the recovery point is durable: batches, the indexes of inactive segments, leader
+epochs, and the topic id. After a crash only the segments from there on are read.
 
-The epochs are written when a job is made, on the thread that owns the log: they change
-once in the life of a leader, and then everything else can be fsynced by any thread.
+The epochs are written when a job is created, on the thread that owns the log, since they change
+only once per leader; everything else can then be fsynced by any thread.
 
 Rules this module keeps:
 
-* The recovery point moves after the fsync that makes it true, never before.
-* A flush may run in another thread while the log is appended to, rolled or truncated.
-  It works on the segments it was given at its start and moves the recovery point only
-  if nothing was cut off meanwhile, under a lock.
-* The log's directory may get another name while a flush works in it. What is not found
-  then is looked for again under the new name, and only what is missing there is an error.
+* The recovery point advances after the fsync that it depends on, never before.
+* A flush may run in another thread while the log is appended to, rolled or truncated. It works on
+  the segments it was given and advances the recovery point, under a lock, only if nothing was
+  truncated meanwhile.
+* The log's directory may be renamed during a flush. Files that are not found are then looked up
+  again under the new name, and only files missing there are an error.
 """
 
 import threading
@@ -26,8 +25,8 @@ from moldau.storage.producer_snapshot import UnwrittenSnapshot
 from moldau.storage.segment import Segment
 from moldau.storage.segment_list import SegmentList
 
-# Held for the few instructions that move a recovery point; shared, because a lock for
-# every partition would cost memory and save nothing.
+# Held for the few instructions that change a recovery point; shared, because a lock per partition
+# would only cost memory.
 _lock = threading.Lock()
 # Held while a log's directory gets another name and its parts learn it: a few instructions.
 RENAMING = threading.RLock()
