@@ -28,19 +28,19 @@ from moldau.storage.segment_list import SegmentList
 # Held for the few instructions that change a recovery point; shared, because a lock per partition
 # would only cost memory.
 _lock = threading.Lock()
-# Held while a log's directory gets another name and its parts learn it: a few instructions.
+# Held while a log's directory is renamed and its parts are updated: a few instructions.
 RENAMING = threading.RLock()
 
 
 class FlushJob:
-    """What one flush has to do, decided on the thread that owns the log."""
+    """The work of one flush, determined on the thread that owns the log."""
 
     __slots__ = ("cuts", "end_offset", "segments", "snapshot", "unwritten")
 
     def __init__(
         self, segments: list[Segment], end_offset: int, snapshot: str | None, cuts: int
     ) -> None:
-        # The producer snapshot, if it was not written yet.
+        # The producer snapshot, if it is not written yet.
         self.unwritten: UnwrittenSnapshot | None = None
         self.segments = segments
         self.end_offset = end_offset
@@ -86,8 +86,8 @@ class LogFlusher:
     def job(self, end_offset: int, snapshot: str | None, *, with_last: bool) -> FlushJob:
         """A flush of everything below ``end_offset``, and of the producer snapshot if given.
 
-        ``with_last`` includes a segment that begins just there, and is empty. Raises
-        OSError if the epochs cannot be written.
+        ``with_last`` includes an empty segment that begins at ``end_offset``. Raises OSError if the
+        epochs cannot be written.
         """
         self._leader_epochs.flush()
         bound = end_offset + 1 if with_last else end_offset
@@ -96,11 +96,11 @@ class LogFlusher:
         return FlushJob(segments, end_offset, name, self._cuts)
 
     def is_outdated(self, job: FlushJob) -> bool:
-        """Whether the log was cut since: files of the job may be gone, and rightly so."""
+        """Whether the log was truncated since, so that files of the job may be missing."""
         return job.cuts != self._cuts
 
     def run(self, job: FlushJob) -> None:
-        """Do it, in whichever thread. Raises OSError."""
+        """Run the job; in any thread. Raises OSError."""
         while True:
             moves = self._settled_moves()
             try:
@@ -111,7 +111,7 @@ class LogFlusher:
                     raise
 
     def _settled_moves(self) -> int:
-        """How often the directory was renamed; a rename under way is waited for."""
+        """How often the directory was renamed; waits for a rename in progress."""
         with RENAMING:
             return self._moves
 
@@ -125,15 +125,15 @@ class LogFlusher:
             try:
                 self._flush_segment(segment)
             except FileNotFoundError:
-                # Retention may have taken it meanwhile.
+                # Retention may have deleted it meanwhile.
                 if segment in self._segments:
                     raise
         has_new_files = any(segment.base_offset >= self.recovery_point for segment in job.segments)
         if has_new_files:
             if not self._is_name_durable:
-                # Without the id nobody could tell these records from a later topic's.
+                # Without the topic id these records could be mistaken for those of a later topic.
                 self._flush_file(PARTITION_METADATA)
-            # Their names must be durable too, and that of their directory.
+            # The file names must be durable too, and that of the directory.
             disk.sync_dir(self.directory)
         if self._is_renamed or (has_new_files and not self._is_name_durable):
             self._is_renamed = False
@@ -146,7 +146,7 @@ class LogFlusher:
                 self.last_flush_ms = now_ms
 
     def flush_topic_id(self) -> None:
-        """Make the name and the contents of ``partition.metadata`` durable. Raises OSError."""
+        """Make ``partition.metadata`` durable, with its directory entry. Raises OSError."""
         while True:
             moves = self._settled_moves()
             try:
@@ -166,7 +166,7 @@ class LogFlusher:
             finally:
                 file.close()
         except FileNotFoundError:
-            # Without a rename it is gone for good (a snapshot with its segment, by retention).
+            # Without a rename the file was deleted (a snapshot with its segment, by retention).
             if self._settled_moves() != moves:
                 raise
 
@@ -177,21 +177,22 @@ class LogFlusher:
             segment.flush()
 
     def begin_move(self) -> None:
-        """The directory is about to be renamed. The caller holds ``RENAMING`` until all know it."""
+        """Before the directory is renamed. The caller holds ``RENAMING`` until all paths are
+        updated."""
         self._moves += 1
 
     def moved(self, directory: str) -> None:
-        """The log lies in ``directory`` now; what is flushed from now on must be found there."""
+        """Set the directory after the rename, which the next flush makes durable."""
         self.directory = directory
         self._is_renamed = True
 
     def on_cut(self, end_offset: int) -> None:
-        """The log will end at ``end_offset``."""
+        """Before the log is truncated to ``end_offset``."""
         with _lock:
             self._cuts += 1
             self.recovery_point = min(self.recovery_point, end_offset)
 
     def on_start_moved(self, log_start_offset: int) -> None:
-        """What is below the start of the log needs no recovery."""
+        """Records below the log start offset need no recovery."""
         with _lock:
             self.recovery_point = max(self.recovery_point, log_start_offset)

@@ -1,13 +1,13 @@
-"""In which log directory a partition goes, and which of several copies of one is the log.
+"""The choice of log directories for partitions, and between several copies of a partition.
 
-A new log goes where the fewest logs are, as in Kafka; among equals, where the fewest bytes
-are. Someone may have wished for a directory before the partition was there
-(AlterReplicaLogDirs), and the cluster's metadata may name one: both are stronger.
+A new log is placed in the directory with the fewest logs, as in Kafka; among equals, in the one
+with the fewest bytes. A directory requested before the partition existed (AlterReplicaLogDirs), or
+assigned by the metadata, takes precedence.
 
-While a replica moves there are two copies of it, the log and the ``-future`` one, and a
-crash may stop the exchange half-way. At the start ``settle`` says from the names alone what
-is what. The metadata is asked for what the names leave open: a move writes its target there,
-durably, before it renames anything.
+While a replica moves there are two copies of it, the current log and the ``-future`` one, and a
+crash may interrupt the swap. At startup ``settle`` chooses between them by their names. Where the
+names are not conclusive the metadata decides: a move stores its target there, durably, before it
+renames anything.
 """
 
 import logging
@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from moldau.ids import TopicPartition
 from moldau.storage.partition_log import PartitionLog
 
-# A tool wishes for the partitions it is about to create; nobody needs more than this.
+# Tools request directories for partitions that they are about to create; this is plenty.
 _MAX_WISHES: Final = 10_000
 
 _COUNTED_FOR_MS: Final = 1000
@@ -26,10 +26,10 @@ _log = logging.getLogger(__name__)
 
 
 class DirectoryLoad:
-    """How many logs and bytes lie in each directory.
+    """The number of logs and bytes in each directory.
 
-    A topic may have thousands of partitions, and not each of them can look at all others: the
-    logs are counted at most once a second, and those made meanwhile are added.
+    A topic may have thousands of partitions, and counting all logs for each would be too slow: they
+    are counted at most once a second, and new ones are added to the last count.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class DirectoryLoad:
     def least_first(
         self, live: Sequence[str], logs: Callable[[], Iterable[PartitionLog]], now_ms: int
     ) -> list[str]:
-        """The live directories, the one to take first."""
+        """The live directories, in order of preference."""
         if len(live) == 1:
             return list(live)
         if not self._expires_ms - _COUNTED_FOR_MS <= now_ms < self._expires_ms:
@@ -58,16 +58,16 @@ class DirectoryLoad:
             self._sizes[path] = self._sizes.get(path, 0) + log.size_bytes
 
     def added(self, path: str) -> None:
-        """A new, empty log was made in ``path``."""
+        """Count a new, empty log in ``path``."""
         self._counts[path] = self._counts.get(path, 0) + 1
 
     def forget(self) -> None:
-        """Logs went, or moved: count anew."""
+        """Count again: logs were deleted or moved."""
         self._expires_ms = 0
 
 
 class Wishes:
-    """Directories that were asked for before the partitions were there; in memory only."""
+    """Directories requested before the partitions existed; only in memory."""
 
     def __init__(self) -> None:
         self._paths: dict[TopicPartition, str] = {}
@@ -79,12 +79,12 @@ class Wishes:
         self._paths[topic_partition] = path
 
     def take(self, topic_partition: TopicPartition) -> str | None:
-        """The wish, which is fulfilled or forgotten from now on."""
+        """Remove and return the requested directory."""
         return self._paths.pop(topic_partition, None)
 
 
 class Copies:
-    """All copies of one partition that a start found."""
+    """All copies of one partition found at startup."""
 
     def __init__(self) -> None:
         self.current: list[PartitionLog] = []
@@ -92,7 +92,7 @@ class Copies:
 
 
 class Settled(NamedTuple):
-    """What becomes of the copies."""
+    """The decision about the copies."""
 
     current: PartitionLog | None
     future: PartitionLog | None
@@ -100,19 +100,20 @@ class Settled(NamedTuple):
 
 
 def settle(copies: Copies, assigned: str | None, *, may_be_offline: bool) -> Settled:
-    """At most one current and one future log.
+    """Choose at most one current and one future log.
 
-    ``assigned`` is the directory that the metadata names, if it is live; otherwise
-    ``may_be_offline`` says that the current log may lie in a directory that failed.
+    ``assigned`` is the directory in the metadata, if it is live; otherwise ``may_be_offline`` means
+    that the current log may be in a failed directory.
 
-    * Two current logs: the crash came while the move was exchanging them. The one in the
-      assigned directory has everything.
-    * No current log, but a future one: the crash came between the two renames, so the future
-      one is complete; or the disk of the current one was replaced, and it is all there is.
-    * Both: the move goes on. What the future one lacks, the current one has.
+    * Two current logs: a crash interrupted the swap of a move. The one in the assigned directory is
+      complete.
+    * No current log, but a future one: either the crash came between the two renames, and the
+      future one is complete; or the disk of the current one was replaced, and it is the only one
+      left.
+    * Both: the move continues. The current one has everything that the future one lacks.
 
     Raises:
-        RuntimeError: two current logs, and the metadata chooses neither.
+        RuntimeError: there are two current logs, and neither is in the assigned directory.
     """
     obsolete: list[PartitionLog] = []
     current = _choose(copies.current, assigned)

@@ -1,8 +1,8 @@
-"""Reading the dirty part of a log into the offset map: what is the last offset of each key?
+"""Reading the dirty part of a log into the offset map, which has the last offset of each key.
 
-The map has a largest size. When it is full, the pass cleans what is below the last key it
-took, and the next pass goes on from there. Records of aborted transactions supersede
-nothing, so they are left out. Batches of no transaction are put a run at a time.
+The map has a maximum size. When it is full, the pass cleans the log up to the last key in it, and
+the next pass continues from there. Records of aborted transactions supersede nothing, so they are
+ignored. Batches without a transaction are added a run at a time.
 """
 
 from bisect import bisect_right
@@ -19,14 +19,14 @@ from moldau.storage.disk import DiskFile
 
 
 class DirtySegment(NamedTuple):
-    """The part of a segment that is to be read, from a batch boundary to its end."""
+    """The part of a segment to read, from a batch boundary to its end."""
 
     file: DiskFile
     start: int
     size: int
-    # The smallest offset that the first batch may begin with.
+    # The smallest valid base offset of the first batch.
     first_offset: int
-    # Where the next segment begins: there may be a gap before it.
+    # The base offset of the next segment: there may be a gap before it.
     end_offset: int
 
 
@@ -38,7 +38,7 @@ def fill_offset_map(
     cleaning: Transfers,
     read_bytes: int,
 ) -> int:
-    """Put every key from ``from_offset`` on; returns the offset up to which the map reaches.
+    """Add every key from ``from_offset`` on; returns the offset up to which the map is complete.
 
     Raises:
         CorruptSegment, CorruptBatch, ValueError, CleaningAborted, OSError.
@@ -58,7 +58,7 @@ def fill_offset_map(
 def _put_chunk(
     offset_map: OffsetMap, walk: ChunkWalk, transactions: CleanedTransactions, from_offset: int
 ) -> bool:
-    """Put the keys of a chunk; False if the map is full."""
+    """Add the keys of a chunk; False if the map is full."""
     while True:
         run = walk.take_run()
         if run is not None and not _put_run(offset_map, run, from_offset):
@@ -81,7 +81,7 @@ def _put_chunk(
 
 def _put_run(offset_map: OffsetMap, run: BatchRun, from_offset: int) -> bool:
     passed = offset_map.put_columns(run.records, run.base_offset[0], from_offset)
-    # The batches whose records are all in the map: it reaches to their ends.
+    # The batches whose records are all in the map, which is complete up to their ends.
     whole = bisect_right(run.first_row, passed) - 1
     if whole > 0 and (last_offset := run.last_offset[whole - 1]) >= from_offset:
         offset_map.note_offset(last_offset)

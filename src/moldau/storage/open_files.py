@@ -1,13 +1,13 @@
 """A bounded set of open descriptors.
 
-A broker has a few files for every partition and a limit on descriptors that does
-not care. So a file keeps its descriptor only while it is in use: when there are too
-many, those not used since the last look lose theirs (second chance, an LRU that
-costs one attribute write per use) and open again on their next use.
+A broker has several files per partition, but a limited number of descriptors. So a file keeps its
+descriptor only while it is in use: when there are too many, files not used since the last check are
+closed (second chance, an LRU that costs one attribute write per use) and opened again on their next
+use.
 
-A descriptor is closed when nobody refers to it any more. Whoever is about to use
-one holds a reference, so it cannot be closed (and its number reused for another
-file) under a running system call in another thread or a region queued for a socket.
+A descriptor is closed when it is no longer referenced. Its users hold a reference, so it cannot be
+closed (and its number reused for another file) during a system call in another thread or while a
+region is queued for a socket.
 """
 
 import errno
@@ -20,7 +20,7 @@ _NO_MORE_DESCRIPTORS: Final = frozenset((errno.EMFILE, errno.ENFILE))
 
 
 class Descriptor:
-    """Owns an open descriptor and closes it when the last reference goes."""
+    """Owns an open descriptor and closes it with the last reference."""
 
     __slots__ = ("fd",)
 
@@ -38,7 +38,7 @@ class Descriptor:
 
 
 class DescriptorHolder:
-    """A file that can do without its descriptor for a while."""
+    """A file that can temporarily be without its descriptor."""
 
     __slots__ = ("_descriptor", "_used_lately")
 
@@ -48,11 +48,11 @@ class DescriptorHolder:
 
 
 class OpenFiles:
-    """Who holds a descriptor now. Safe to use from several threads."""
+    """The files with an open descriptor. Thread-safe."""
 
     def __init__(self, limit: int) -> None:
         self._limit = max(limit, 1)
-        # In the order of their last look; a dict keeps it and finds a holder at once.
+        # In the order of their last check; a dict keeps the order and has fast lookups.
         self._holders: dict[DescriptorHolder, None] = {}
         self._lock = threading.Lock()
 
@@ -62,7 +62,7 @@ class OpenFiles:
     def open_for(self, holder: DescriptorHolder, path: str, flags: int) -> Descriptor:
         """The holder's descriptor, opened if it has none."""
         with self._lock:
-            # Another thread may have opened it while this one waited.
+            # Another thread may have opened it meanwhile.
             descriptor = holder._descriptor
             if descriptor is None:
                 descriptor = Descriptor(self._open(path, flags))
@@ -72,12 +72,12 @@ class OpenFiles:
             return descriptor
 
     def open_once(self, path: str, flags: int) -> int:
-        """A descriptor for the caller to close, who needs it for a moment only."""
+        """A descriptor for short use, which the caller must close."""
         with self._lock:
             return self._open(path, flags)
 
     def forget(self, holder: DescriptorHolder) -> None:
-        """The holder gives its descriptor back."""
+        """Release the descriptor of the holder."""
         with self._lock:
             holder._descriptor = None
             self._holders.pop(holder, None)
@@ -88,12 +88,12 @@ class OpenFiles:
         except OSError as error:
             if error.errno not in _NO_MORE_DESCRIPTORS:
                 raise
-        # Sockets took more than their share: make room among the files and try once more.
+        # Sockets took more than their share: close some files and try once more.
         self._evict_to(len(self._holders) // 2)
         return os.open(path, flags, 0o644)
 
     def _evict_to(self, count: int) -> None:
-        # Two rounds: the first may only take away everybody's second chance.
+        # Two rounds: the first may only use up the second chances.
         for _ in range(2 * len(self._holders)):
             if len(self._holders) <= count:
                 return

@@ -1,9 +1,8 @@
-"""A disk that can be looked at and not changed.
+"""A read-only disk.
 
-What verifies or prints a data directory must not alter it, whatever bug it has, and must
+Code that verifies or prints a data directory must not change it, whatever bugs it has, and must
 work on a read-only mount or another user's files. Files are opened for reading, so that the
-operating system refuses the rest, and everything that changes names or contents is refused
-here.
+operating system refuses writes, and everything that changes names or contents is refused here.
 """
 
 import io
@@ -17,7 +16,7 @@ _READ_FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC
 
 
 class _ReadOnlyFile(RealFile):
-    """Its descriptor cannot write."""
+    """A file with a read-only descriptor."""
 
     __slots__ = ()
 
@@ -26,7 +25,7 @@ class _ReadOnlyFile(RealFile):
 
 
 class ReadOnlyDisk(RealDisk):
-    """The operating system's files, for reading; see ``Disk``."""
+    """Read-only access to the operating system's files; see ``Disk``."""
 
     def open(self, path: str, create: bool = False) -> RealFile:
         if create:

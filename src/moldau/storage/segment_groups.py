@@ -1,14 +1,13 @@
-"""Which neighbouring segments a pass of the cleaner writes into one.
+"""Which adjacent segments a cleaning pass merges.
 
-Cleaning makes segments small, so neighbours are merged as long as their sizes *before* the
-pass fit together: what comes out is never larger than what went in, and may again be
-merged with its neighbour the next time.
+Cleaning makes segments small, so adjacent ones are merged if their sizes *before* the pass fit
+together: the result is never larger than its sources, and may be merged again by the next pass.
 
 Rules this module keeps:
 
-* No result can outgrow ``segment.bytes``, ``segment.index.bytes`` or the 31 bits in which
-  indexes keep offsets relative to the segment's base.
-* Order and completeness: the groups, laid end to end, are the segments.
+* No result can exceed ``segment.bytes``, ``segment.index.bytes`` or the 31 bits of relative offsets
+  in the indexes.
+* The groups contain all segments, in order.
 """
 
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from moldau.storage.segment import MAX_RELATIVE_OFFSET
 
 
 class SegmentSizes(NamedTuple):
-    """What counts when segments are merged."""
+    """The sizes that matter for merging."""
 
     base_offset: int
     log_bytes: int
@@ -29,9 +28,9 @@ class SegmentSizes(NamedTuple):
 def group_segments(
     segments: Sequence[SegmentSizes], end_offset: int, max_bytes: int, max_index_bytes: int
 ) -> list[range]:
-    """Ranges of positions in ``segments``, each to become one segment.
+    """Ranges of indexes in ``segments``, each to become one segment.
 
-    ``end_offset`` is where the last of the segments ends.
+    ``end_offset`` is the end of the last segment.
     """
     groups: list[range] = []
     start = 0
@@ -44,8 +43,8 @@ def group_segments(
             index_bytes += candidate.index_bytes
             time_index_bytes += candidate.time_index_bytes
             following = segments[end + 1].base_offset if end + 1 < len(segments) else end_offset
-            # An empty segment has no offsets to keep: without this exception a log that was
-            # emptied would be left with one file for every 2^31 of its offsets.
+            # An empty segment has no offsets: without this exception an emptied log would keep one
+            # file for every 2^31 of its offsets.
             reach = following - 1 - segments[start].base_offset if candidate.log_bytes else 0
             if (
                 log_bytes > max_bytes

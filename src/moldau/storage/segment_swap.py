@@ -1,15 +1,14 @@
-"""A cleaned segment takes the place of those it was made from.
+"""Replacing segments with the cleaned segment made from them.
 
-On the disk that is a dozen renames: from ``.cleaned`` to ``.swap``, which makes it worth more than
-its sources whatever happens next; these out of the way; and the suffix off. A client should not
-have to wait for them. So what concerns files that nobody reads is done by the cleaner's thread,
-and the owner of the log only changes its list of segments and, at last, the names of files that
-may be in use by then.
+On disk this is a dozen renames: of the cleaned segment from ``.cleaned`` to ``.swap``, from when on
+it takes precedence over its sources; of the sources to ``.deleted``; and of the cleaned segment to
+its final name. Clients should not wait for them. So files that are not being read are renamed by
+the cleaner's thread, and the owner of the log only changes its list of segments and, last, the
+names of files that may be in use by then.
 
-Between two steps the log can be read and written, for a segment knows what its files are called.
-Whoever changes more than that must ``finish`` the swap first (``Cleaning.abort`` does). Of a log
-that is closed without that the swap ends where it is, and the next start does the rest
-(``leftovers``).
+Between two steps the log can be read and written, because a segment knows the names of its files.
+Any other change must ``finish`` the swap first (``Cleaning.abort`` does). If the log is closed
+without that, the swap stops where it is, and the next startup completes it (``leftovers``).
 """
 
 import threading
@@ -24,34 +23,34 @@ _Work: TypeAlias = Callable[[], None]
 
 
 class SegmentSwap:
-    """One swap under way: the owner calls ``go_on``, a thread ``work``, and so on in turns."""
+    """A swap in progress: the owner's ``go_on`` and a thread's ``work`` are called in turn."""
 
     def __init__(self, log: PartitionLog, cleaned: Segment, sources: Sequence[Segment]) -> None:
-        """``cleaned`` has the suffix ``.cleaned``, and everything in it is on the device."""
+        """``cleaned`` has the suffix ``.cleaned``, and is durable."""
         self._log = log
         self._cleaned = cleaned
         self._sources = list(sources)
         self._steps = self._run()
         self._lock = threading.Lock()
-        # What the thread is to do next, until it has begun with it.
+        # The next work for the thread, until it has started it.
         self._work: _Work | None = None
 
     def go_on(self) -> bool:
-        """Do what is the owner's; False if that was all, and ``work`` has nothing to do.
+        """Do the owner's part; False if the swap is complete, and ``work`` has nothing to do.
 
         Raises:
-            ApiError: KAFKA_STORAGE_ERROR; the directory is offline then, and the next start
-                finds the sources or finishes the swap.
+            ApiError: KAFKA_STORAGE_ERROR; the directory is then offline, and the next startup finds
+                the sources or completes the swap.
         """
         try:
             self._work = next(self._steps, None)
         except OSError as error:
-            # Half of the names are changed: not even a full disk is an excuse here.
+            # Only some of the files are renamed: even a full disk must take the directory offline.
             raise self._log.storage_error(error, "swapping segments of", in_fsync=True) from error
         return self._work is not None
 
     def work(self) -> None:
-        """Do what is the thread's, if nobody else has done it; raises as ``go_on``."""
+        """Do the thread's part, unless it is already done; raises like ``go_on``."""
         with self._lock:
             work, self._work = self._work, None
             if work is None:
@@ -65,9 +64,9 @@ class SegmentSwap:
                 ) from error
 
     def finish(self) -> None:
-        """Called by the owner: do all that is left, now, or nothing if the log is closed.
+        """Called by the owner: do all remaining steps now, or none if the log is closed.
 
-        Waits for the thread, if it has begun with something. Raises as ``go_on``.
+        Waits for work that the thread has started. Raises like ``go_on``.
         """
         if self._log.is_closed:
             with self._lock:

@@ -1,19 +1,18 @@
-"""A disk in memory that behaves as badly as it is told to.
+"""A disk in memory with simulated failures, for crash tests.
 
-Crash tests stand on this. It keeps two versions of everything: what programs see (the
-page cache) and what the device holds. Writes change the first; ``fsync`` and
-``sync_dir`` bring the second up to date. ``crash`` throws the first away, except for as
-much of it as the test, or the seed, says had been written back by then:
+It keeps two versions of everything: what programs see (the page cache) and what is on the device.
+Writes change the first; ``fsync`` and ``sync_dir`` update the second. ``crash`` discards the first,
+except for the part that, according to the test or the seed, was already written back:
 
-* every file keeps what was fsynced, and a prefix, cut at any byte, of what was written
-  to it afterwards; with ``lose_pages`` some pages of that prefix are missing as well,
-  because a kernel writes pages back in any order;
-* with ``lose_names``, only the first few of the creations, removals and renames that no
-  ``sync_dir`` covered have happened in each directory.
+* every file keeps what was fsynced, and a prefix, cut at any byte, of later writes; with
+  ``lose_pages`` some pages of that prefix are missing as well, because a kernel writes pages back
+  in any order;
+* with ``lose_names``, only the first few of the creations, removals and renames not covered by
+  ``sync_dir`` have happened in each directory.
 
-``fail_next`` makes operations on a path fail, ``capacity`` makes the disk fill up, and
-``cut_power_after`` stops the world between two operations, so that a test can try every
-such moment. Nothing depends on a clock or on hash order: one seed, one outcome.
+``fail_next`` makes operations on a path fail, ``capacity`` limits the size of the disk, and
+``cut_power_after`` stops everything between two operations, so that a test can try every such
+point. Nothing depends on a clock or on hash order: each seed has one outcome.
 """
 
 import errno
@@ -39,17 +38,17 @@ _UNLIMITED: Final = 2**62
 
 
 def keep_nothing(path: str, unsynced: int) -> int:
-    """A power cut before anything was written back."""
+    """A power failure before anything was written back."""
     return 0
 
 
 def keep_everything(path: str, unsynced: int) -> int:
-    """A power cut after all was written back. For the death of a process see ``kill``."""
+    """A power failure after everything was written back. For a process crash see ``kill``."""
     return unsynced
 
 
 class _Contents:
-    """What a region holds on to: the bytes, under whatever name, or none."""
+    """The contents that a region refers to, even if the file was renamed or removed."""
 
     __slots__ = ("_inode",)
 
@@ -151,7 +150,7 @@ class _SimulatedLock:
 
 
 class SimulatedDisk(Faults):
-    """See ``Disk``, and the module for what else it does."""
+    """See ``Disk``, and the module docstring for its failures."""
 
     def __init__(
         self, seed: int = 0, clock: Clock | None = None, capacity: int | None = None
@@ -162,42 +161,42 @@ class SimulatedDisk(Faults):
         self._clock = clock
         self._root = SimulatedDirectory()
         self._locked: set[str] = set()
-        # Bytes of all files together; may be changed at any time. None: no limit.
+        # Total size of all files; may be changed at any time. None: no limit.
         self.capacity = capacity
-        # Crashes so far.
+        # The number of crashes so far.
         self.boots = 0
 
-    # -- misbehaviour
+    # -- failures
 
     def crash(
         self, keep: KeepRule | None = None, *, lose_pages: bool = False, lose_names: bool = False
     ) -> None:
-        """Lose what had not reached the device. By default the seed says how much that was.
+        """Lose data that had not reached the device. By default the seed determines how much.
 
-        Files that are open now cannot be used afterwards, failures that were asked for are
-        forgotten, locks are free.
+        Afterwards open files cannot be used, requested failures are cleared, and locks are
+        released.
         """
         self._crash_directory(self._root, "", keep, lose_pages, lose_names)
         self.kill()
 
     def kill(self) -> None:
-        """The process dies, and the operating system lives on: everything is there for the next.
+        """The process dies, but not the operating system: the next process sees all data.
 
-        But nothing of it has reached the device by that, and a ``crash`` may take it yet.
+        That does not make anything durable: a later ``crash`` may still lose it.
         """
         self.boots += 1
         self.heal()
         self._locked = set()
 
     def damage(self, path: str, position: int, data: bytes) -> None:
-        """Change bytes behind everybody's back, on the device too."""
+        """Change bytes silently, also on the device."""
         inode = self._inode(path)
         inode.sync()
         for contents in (inode.data, inode.durable):
             contents[position : position + len(data)] = data
 
     def fork(self, seed: int | None = None) -> "SimulatedDisk":
-        """A disk in the same state, to try another future on. Nothing is open on it."""
+        """A disk in the same state, to try a different continuation. It has no open files."""
         twin = SimulatedDisk(self._seed if seed is None else seed, self._clock, self.capacity)
         if seed is None:
             twin._rng.setstate(self._rng.getstate())
@@ -205,7 +204,7 @@ class SimulatedDisk(Faults):
         return twin
 
     def unsynced(self) -> dict[str, int]:
-        """Files that a crash would change, with the bytes that are at stake."""
+        """Files that a crash would change, with the number of unsynced bytes."""
         files = ((path, inode.unsynced) for path, inode in _walk(self._root, ""))
         return {path: size for path, size in files if size}
 

@@ -1,8 +1,7 @@
 """Files and directories of the simulated disk, each in two versions.
 
-``data`` and ``entries`` are what programs see; ``durable`` is what the device holds.
-Between the two lies the list of changes since the last sync, in order, so that a crash
-can apply any prefix of it.
+``data`` and ``entries`` are what programs see; ``durable`` is what is on the device. The changes
+since the last sync are kept in a list, in order, so that a crash can apply any prefix of it.
 """
 
 import random
@@ -12,14 +11,14 @@ _PAGE_SIZE: Final = 4096
 
 
 class SimulatedInode:
-    """The contents of a file, whatever it is called."""
+    """The contents of a file, independent of its name."""
 
     __slots__ = ("data", "durable", "modified_ms", "pending")
 
     def __init__(self, now_ms: int) -> None:
         self.data = bytearray()
         self.durable = bytearray()
-        # Position and bytes of a write; new size and None of a truncation.
+        # Position and bytes of a write; new size and None for a truncation.
         self.pending: list[tuple[int, bytes | None]] = []
         self.modified_ms = now_ms
 
@@ -45,7 +44,7 @@ class SimulatedInode:
         return sum(1 if data is None else len(data) for _, data in self.pending)
 
     def crash(self, keep: int, lost_pages: random.Random | None) -> None:
-        """Only the first ``keep`` unsynced bytes were written back, or some pages of them."""
+        """Keep only the first ``keep`` unsynced bytes, or some pages of them."""
         for position, data in self.pending:
             if keep <= 0:
                 break
@@ -83,18 +82,18 @@ class SimulatedInode:
 
 
 class SimulatedDirectory:
-    """Names in one directory."""
+    """The names in one directory."""
 
     __slots__ = ("durable", "entries", "pending")
 
     def __init__(self) -> None:
         self.entries: dict[str, SimulatedNode] = {}
         self.durable: dict[str, SimulatedNode] = {}
-        # A rename is two changes at once: hence groups.
+        # In groups, because a rename consists of two changes.
         self.pending: list[list[tuple[str, SimulatedNode | None]]] = []
 
     def change(self, *changes: "tuple[str, SimulatedNode | None]") -> None:
-        """Set names to nodes, or to None to remove them; all at once even in a crash."""
+        """Set names to nodes, or remove them if None; atomic even in a crash."""
         _apply(self.entries, list(changes))
         self.pending.append(list(changes))
 
@@ -103,14 +102,14 @@ class SimulatedDirectory:
         self.pending.clear()
 
     def crash(self, keep: int) -> None:
-        """Only the first ``keep`` changes since the last sync were written back."""
+        """Keep only the first ``keep`` changes since the last sync."""
         for changes in self.pending[:keep]:
             _apply(self.durable, changes)
         self.pending.clear()
         self.entries = dict(self.durable)
 
     def fork(self) -> "SimulatedDirectory":
-        """A copy of the whole tree, in which a node that has two names is still one node."""
+        """A copy of the whole tree, in which a node with two names is still a single node."""
         return _fork_directory(self, {})
 
 

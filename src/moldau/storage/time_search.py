@@ -1,8 +1,7 @@
-"""From times to offsets: what ListOffsets asks.
+"""Lookup of offsets by timestamp, for ListOffsets.
 
-The time index says behind which offset to look, the offset index at which position;
-from there batch headers are read until one is late enough. Only that one batch is
-opened to find the record.
+The time index gives an offset and the offset index its position; from there batch headers are read
+until one has a sufficient timestamp. Only that batch is decoded to find the record.
 """
 
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def earliest_offset(log: "PartitionLog") -> TimestampOffset:
-    """The start of the log, with its epoch if that is known to reach so far back."""
+    """The log start offset, with its epoch if it is known."""
     start_offset = log.log_start_offset
     return TimestampOffset(
         NO_TIMESTAMP, start_offset, log.leader_epochs.epoch_for_offset(start_offset)
@@ -26,7 +25,7 @@ def earliest_offset(log: "PartitionLog") -> TimestampOffset:
 
 
 def latest_offset(log: "PartitionLog") -> TimestampOffset:
-    """The end of the log; where a reader may not go so far, its caller knows better."""
+    """The log end offset; the caller applies the limits of readers."""
     return TimestampOffset(NO_TIMESTAMP, log.log_end_offset, log.leader_epochs.latest_epoch)
 
 
@@ -55,7 +54,7 @@ def _search(segment: Segment, timestamp: int, start_offset: int) -> TimestampOff
 
 
 def offset_of_max_timestamp(log: "PartitionLog") -> TimestampOffset | None:
-    """The first record that has the largest timestamp in the log; None in an empty log."""
+    """The first record with the largest timestamp in the log; None if the log is empty."""
     latest = log.segments.first
     for segment in log.segments:
         if segment.max_timestamp > latest.max_timestamp:
@@ -74,6 +73,6 @@ def offset_of_max_timestamp(log: "PartitionLog") -> TimestampOffset | None:
 
 
 def _records(segment: Segment, position: int, header: BatchHeader) -> list[Record]:
-    # Damage must be reported as damage to this file, not to some batch.
+    # Corruption must be reported with this file and position.
     segment.verify(position, position + header.size_bytes)
     return decode_records(segment.log.pread(header.size_bytes, position))

@@ -1,8 +1,8 @@
-"""Whether a batch whose bytes are the ones that were written makes sense in itself.
+"""Consistency checks of a batch whose checksum is correct.
 
-The checksum says that nothing changed since the batch was made; it does not say that it was
-made well. Here the header's fields are held against each other and against the records
-behind it, which are unpacked for that if they are compressed.
+The checksum shows that a batch has not changed since it was created, but not that it was
+well-formed. Here the header fields are checked against each other and against the records, which
+are decompressed if needed.
 """
 
 from typing import Final
@@ -12,13 +12,13 @@ from moldau.record.header import BATCH_HEADER_SIZE, BatchHeader, CorruptBatch
 from moldau.record.records import read_varint
 from moldau.record.walk import RecordFacts, walk_records
 
-# Offline there is time and memory for whatever a broker may have accepted.
+# Offline there is time and memory for any batch that a broker may have accepted.
 _MAX_UNPACKED_BYTES: Final = 1 << 30
 _LARGEST_CODEC: Final = max(Codec)
 
 
 def header_problem(header: BatchHeader) -> str | None:
-    """What is wrong with the fields of a header, None if nothing is."""
+    """What is wrong with the fields of a header; None if nothing is."""
     if header.base_offset < 0:
         return f"its base offset is {header.base_offset}"
     if header.partition_leader_epoch < -1:
@@ -36,9 +36,9 @@ def header_problem(header: BatchHeader) -> str | None:
 
 
 def records_problem(data: bytes, at: int, header: BatchHeader) -> str | None:
-    """What is wrong with the records of the batch at ``at``, None if nothing is.
+    """What is wrong with the records of the batch at ``at``; None if nothing is.
 
-    The batch lies whole in ``data``, and ``header_problem`` found nothing.
+    ``data`` contains the whole batch, and ``header_problem`` returned None for it.
     """
     start, end = at + BATCH_HEADER_SIZE, at + header.size_bytes
     try:
@@ -61,8 +61,8 @@ def records_problem(data: bytes, at: int, header: BatchHeader) -> str | None:
 
 
 def _timestamp_problem(header: BatchHeader, facts: RecordFacts) -> str | None:
-    # With LogAppendTime the header's time counts, whatever the records say. A batch that
-    # compaction has emptied keeps the time of what was in it.
+    # With LogAppendTime the timestamp of the header applies, whatever the records say. A batch
+    # emptied by compaction keeps its timestamp.
     is_own = header.is_log_append_time or not header.record_count
     if is_own or facts.max_timestamp == header.max_timestamp:
         return None
@@ -73,7 +73,7 @@ def _timestamp_problem(header: BatchHeader, facts: RecordFacts) -> str | None:
 
 
 def _offset_problem(data: bytes, position: int, header: BatchHeader) -> str | None:
-    """Compaction takes records out: what remains still ascends and stays below the end."""
+    """Compaction removes records, but offsets still increase and stay within the batch."""
     previous = -1
     for number in range(header.record_count):
         size, start = read_varint(data, position)

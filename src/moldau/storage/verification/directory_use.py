@@ -1,9 +1,8 @@
-"""Keeping brokers out of a directory while it is looked at.
+"""Keeping brokers out of a directory while it is being read.
 
-A broker holds a write lock on the ``.lock`` file of each log directory. A shared lock on
-the same file conflicts with it and not with other readers, needs no right to write, and
-makes a broker that is started meanwhile refuse the directory instead of changing files
-under the reader's eyes.
+A broker holds a write lock on the ``.lock`` file of each log directory. A shared lock on the same
+file conflicts with it but not with other readers, needs no write permission, and makes a broker
+that starts meanwhile refuse the directory instead of changing files during the read.
 """
 
 import fcntl
@@ -19,8 +18,8 @@ _FLOCK: Final = Struct("hhqqi4x")
 
 
 class SharedDirectoryLock:
-    """Held from construction until ``release``. Where there is no ``.lock``, nothing is held:
-    no broker is running there, and creating the file would be a change."""
+    """Held from construction until ``release``. Without a ``.lock`` file nothing is held: no broker
+    is running there, and creating the file would be a change."""
 
     def __init__(self, directory: str) -> None:
         """Raises DirectoryInUse if a broker holds the directory."""
@@ -43,7 +42,7 @@ class SharedDirectoryLock:
         self._fd = fd
 
     def release(self) -> None:
-        """Let brokers in again; a second call does nothing."""
+        """Release the lock; a second call does nothing."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1

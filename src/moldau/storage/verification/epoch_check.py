@@ -1,9 +1,8 @@
-"""Whether the leader epochs in the batches are the ones that the partition remembers.
+"""Check of the leader epochs in batches against the partition's checkpoint.
 
-A batch's leader epoch lies outside of its checksum, because the leader stamps it. What keeps
-it honest is its company: epochs never fall along a log, and ``leader-epoch-checkpoint`` says
-where each began. Followers and consumers cut their logs by that file, so a wrong epoch can
-cost them records.
+The leader epoch of a batch is not covered by its checksum, because the leader stamps it. But epochs
+never decrease along a log, and ``leader-epoch-checkpoint`` has the start offset of each. Followers
+and consumers truncate their logs by that file, so a wrong epoch can cost them records.
 """
 
 from bisect import bisect_right
@@ -21,10 +20,10 @@ class EpochCheck:
     """The epochs of one partition, from its first batch to its last."""
 
     def __init__(self, path: str, entries: list[EpochEntry] | None, *, is_final: bool) -> None:
-        """``entries`` is None where the file is unreadable.
+        """``entries`` is None if the file is unreadable.
 
-        ``is_final`` says that the broker stopped in order: batches of a newer epoch than the
-        file knows are then wrong, and otherwise merely newer than the file.
+        ``is_final`` means that the shutdown was clean: batches with a newer epoch than the file are
+        then wrong; otherwise the file is merely outdated.
         """
         self._path = path
         self._entries = entries
@@ -34,7 +33,7 @@ class EpochCheck:
         self._reported = 0
 
     def on_batch(self, path: str, position: int, header: BatchHeader) -> Finding | None:
-        """What is wrong with the epoch of the batch, which lies in the segment ``path``."""
+        """What is wrong with the epoch of a batch in the segment ``path``."""
         epoch = header.partition_leader_epoch
         if epoch == NO_LEADER_EPOCH:
             return None
@@ -50,7 +49,7 @@ class EpochCheck:
             return None
         self._reported += 1
         if self._reported > MOST_PER_FILE:
-            # When the file is wrong, every batch is.
+            # If the file is wrong, every batch is reported.
             return None
         return Finding(
             Severity.DAMAGE,
@@ -63,11 +62,11 @@ class EpochCheck:
         )
 
     def _expected(self, header: BatchHeader) -> int | None:
-        """The epoch that the file gives for a batch; None if it says nothing about it."""
+        """The epoch of a batch according to the file; None if the file does not cover it."""
         if not self._entries:
             return None
-        # By the last offset: the first entry begins where the log begins, and that may be in
-        # the middle of a batch.
+        # By the last offset, because the first entry begins at the log start offset, which may be
+        # inside a batch.
         slot = bisect_right(self._starts, header.last_offset) - 1
         if slot < 0:
             return None

@@ -1,9 +1,9 @@
-"""What a verification has to say: which file, where in it, what is wrong, what follows.
+"""The findings of a verification: the file, the position, the problem, its consequences.
 
-There are two kinds. *Damage* is something that a healthy broker does not leave behind:
-bytes were lost or changed, or files contradict each other. A *note* is something that an
-operator may want to know and that the next start of the broker puts right by itself: files
-of a deletion that was under way, a write that a crash cut short.
+There are two kinds. *Damage* is something that a healthy broker never leaves behind: bytes were
+lost or changed, or files contradict each other. A *note* is something that an operator may want to
+know and that the next startup of the broker repairs: files of an interrupted deletion, a write torn
+by a crash.
 """
 
 from collections.abc import Callable
@@ -12,14 +12,14 @@ from typing import Final, NamedTuple
 
 
 class Severity(StrEnum):
-    """How bad it is."""
+    """The severity of a finding."""
 
     DAMAGE = "damage"
     NOTE = "note"
 
 
 class Finding(NamedTuple):
-    """One thing that was found, with its exact place."""
+    """A single finding, with its exact position."""
 
     severity: Severity
     path: str
@@ -31,14 +31,14 @@ class Finding(NamedTuple):
 
 
 class Options(NamedTuple):
-    """How thorough to be."""
+    """The thoroughness of a verification."""
 
-    # Without it records are not opened: only headers, checksums and indexes are looked at.
+    # Without it records are not decoded: only headers, checksums and indexes are checked.
     opens_batches: bool = True
 
 
 class Tally:
-    """What has been looked at so far; ``on_bytes`` hears of every stretch of it."""
+    """Counts what has been checked so far; ``on_bytes`` is called for every part."""
 
     __slots__ = (
         "batches",
@@ -67,12 +67,12 @@ class Tally:
             self.on_bytes(self)
 
 
-# Whoever destroys one entry of an index mostly destroys many: the first few say where.
+# If one entry of an index is wrong, usually many are: the first few show where.
 MOST_PER_FILE: Final = 5
 
 
 class FileFindings:
-    """The findings of one file; after the first few they are only counted."""
+    """The findings of one file; beyond the first few they are only counted."""
 
     __slots__ = ("_count", "_findings", "path", "severity")
 
@@ -98,7 +98,7 @@ class FileFindings:
             )
 
     def take(self) -> list[Finding]:
-        """What was found; call it once, at the end of the file."""
+        """The findings; call it once, at the end of the file."""
         if self._count > MOST_PER_FILE:
             last = self._findings[-1]
             more = self._count - MOST_PER_FILE

@@ -1,15 +1,15 @@
-"""Whether the sparse indexes of a segment say what its batches say.
+"""Check of the sparse indexes of a segment against its batches.
 
-Entries and batches are both sorted, so one pass over the segment is enough: each batch, as
-it goes by, is held against the entries that name it. Nothing but the entries is kept.
+Both entries and batches are sorted, so one pass over the segment is enough: each batch is compared
+to the entries that refer to it. Only the entries are kept in memory.
 
-An offset index entry must name the beginning of a batch and its last offset. (Before 4.0
-Apache Kafka wrote one entry for several batches that came together: the place of the first
-and the last offset of the last. That is found as well, so it is accepted.) A time index
-entry must name the largest timestamp up to its offset, and a batch that has it.
+An offset index entry must contain the position of a batch and its last offset. (Before 4.0 Apache
+Kafka wrote one entry for several batches appended together: the position of the first and the last
+offset of the last. A lookup works with it too, so it is accepted.) A time index entry must contain
+the largest timestamp up to its offset, and the offset of a batch with that timestamp.
 
-Entries of zeros at the end are room, not entries: Apache Kafka gives an index its full size
-in advance and cuts it when it closes it.
+Zeros at the end are free space, not entries: Apache Kafka preallocates an index and truncates it on
+close.
 """
 
 from collections.abc import Iterator
@@ -31,14 +31,14 @@ _REMEDY: Final = (
 
 
 class _IndexCheck:
-    """The entries of one index file, to be held against the batches as they go by."""
+    """The entries of one index file, to be compared to the batches of a pass."""
 
     _form: ClassVar[Struct]
     _follows: ClassVar[str]
 
     def __init__(self, path: str, data: bytes, base_offset: int, severity: Severity) -> None:
         self._findings = FileFindings(path, severity)
-        # Number, offset and what is said of the offset, of every entry that is in its place.
+        # Number, offset and value of every entry that is in order.
         self._entries: list[tuple[int, int, int]] = []
         for number, one, other, is_sorted in _entries(data, self._form, self._findings):
             relative, value = self._fields(one, other)
@@ -48,18 +48,18 @@ class _IndexCheck:
             else:
                 self._report(entry, "between entries that say otherwise", separator=", ")
         self.entry_count = len(self._entries)
-        # The next entry that no batch has been held against yet.
+        # The next entry that has not been compared to a batch yet.
         self._next = 0
 
     def _fields(self, one: int, other: int) -> tuple[int, int]:
-        """The relative offset, and what is said of it, in an entry as it is stored."""
+        """The relative offset and the value of a stored entry."""
         raise NotImplementedError
 
     def _said(self, entry: tuple[int, int, int]) -> str:
         raise NotImplementedError
 
     def _left(self) -> list[tuple[int, int, int]]:
-        """Entries that no batch has come for."""
+        """Entries without a batch so far."""
         return self._entries[self._next :]
 
     def _report(
