@@ -85,14 +85,14 @@ class _IndexCheck:
 
 
 class OffsetIndexCheck(_IndexCheck):
-    """The ``.index`` file of one segment: where in the file a batch begins."""
+    """The ``.index`` file of one segment: the positions of batches."""
 
     _form = _OFFSET_ENTRY
     _follows = "fetches of these offsets can miss records or fail"
 
     def __init__(self, path: str, data: bytes, base_offset: int, severity: Severity) -> None:
         super().__init__(path, data, base_offset, severity)
-        # Entries whose place was right and whose offset lies in a later batch.
+        # Entries whose position was right and whose offset is in a later batch.
         self._awaited: list[tuple[int, int, int]] = []
 
     def _fields(self, one: int, other: int) -> tuple[int, int]:
@@ -130,13 +130,13 @@ class OffsetIndexCheck(_IndexCheck):
         return True
 
     def skip(self, position: int) -> None:
-        """The bytes up to ``position`` are damaged: what points there cannot be judged."""
+        """Skip entries for damaged bytes before ``position``, which cannot be checked."""
         while self._next < len(self._entries) and self._entries[self._next][2] < position:
             self._next += 1
         self._awaited = []
 
     def finish(self, size: int) -> list[Finding]:
-        """All findings; ``size`` is where the batches end."""
+        """All findings; ``size`` is the end of the batches."""
         for entry in self._left():
             self._report(entry, f"the batches of the segment end at {size}")
         for entry in self._awaited:
@@ -153,7 +153,7 @@ class TimeIndexCheck(_IndexCheck):
     def __init__(self, path: str, data: bytes, base_offset: int, severity: Severity) -> None:
         super().__init__(path, data, base_offset, severity)
         self._max_timestamp = -1
-        # Whether every batch so far could be read.
+        # Whether all batches so far were readable.
         self._is_complete = True
 
     def _fields(self, one: int, other: int) -> tuple[int, int]:
@@ -178,13 +178,13 @@ class TimeIndexCheck(_IndexCheck):
                 self._report(entry, f"it is {self._max_timestamp}")
 
     def skip(self, next_offset: int) -> None:
-        """Batches before ``next_offset`` could not be read: entries about them are not judged."""
+        """Skip entries for unreadable batches before ``next_offset``, which cannot be checked."""
         self._is_complete = False
         while self._next < len(self._entries) and self._entries[self._next][1] < next_offset:
             self._next += 1
 
     def finish(self, *, must_be_complete: bool) -> list[Finding]:
-        """All findings. A segment that was closed ends its index with its largest timestamp."""
+        """All findings. The index of a closed segment ends with its largest timestamp."""
         for entry in self._left():
             self._report(entry, "the segment ends before it")
         number, _, largest = self._entries[-1] if self._entries else (-1, -1, -1)
@@ -200,7 +200,7 @@ class TimeIndexCheck(_IndexCheck):
 def _entries(
     data: bytes, form: Struct, findings: FileFindings
 ) -> Iterator[tuple[int, int, int, bool]]:
-    """Number and fields of each entry, and whether it is sorted in between its neighbours."""
+    """Number and fields of each entry, and whether it is in order with its neighbours."""
     extra = len(data) % form.size
     if extra:
         findings.add(
@@ -211,7 +211,7 @@ def _entries(
         )
     used = -(-_used_bytes(data, len(data) - extra) // form.size)
     if not used and form is _TIME_ENTRY and len(data) == form.size:
-        # No room but an entry: a first record of 1 January 1970.
+        # Not free space but an entry: the first record is from 1 January 1970.
         used = 1
     entries = list(form.iter_unpack(data[: used * form.size]))
     before = (-1, -1)
@@ -219,7 +219,7 @@ def _entries(
         after = entries[number + 1] if number + 1 < len(entries) else None
         is_sorted = _precedes(before, entry)
         if is_sorted and after is not None and not _precedes(entry, after):
-            # One of the two is wrong; it is this one if the next fits without it.
+            # One of the two is wrong: this one, if the next is in order without it.
             is_sorted = not _precedes(before, after)
         if is_sorted:
             before = entry
@@ -227,12 +227,12 @@ def _entries(
 
 
 def _used_bytes(data: bytes, end: int) -> int:
-    """Where the zeros at the end begin. There may be megabytes of them in every partition."""
+    """The start of the zeros at the end. There may be megabytes of them in every partition."""
     while end > len(_ZEROS) and data[end - len(_ZEROS) : end] == _ZEROS:
         end -= len(_ZEROS)
     return len(data[:end].rstrip(b"\0"))
 
 
 def _precedes(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    """Both numbers of an entry grow."""
+    """Both numbers of an entry increase."""
     return one[0] < other[0] and one[1] < other[1]

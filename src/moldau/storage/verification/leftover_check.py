@@ -1,4 +1,4 @@
-"""Files and directories that were on their way in or out when the broker stopped."""
+"""Files and directories of operations that were interrupted by a shutdown or crash."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ _NOTHING: Final = "nothing need be done"
 
 
 def leftover_notes(directory: str, names: Iterable[str]) -> Iterator[Finding]:
-    """One note for each kind of leftover among the files of a directory."""
+    """One note for each kind of leftover files in a directory."""
     counts = dict.fromkeys(_FILES, 0)
     for name in names:
         suffix = os.path.splitext(name)[1]
@@ -43,7 +43,7 @@ def leftover_notes(directory: str, names: Iterable[str]) -> Iterator[Finding]:
 
 
 def directory_note(path: str, named: PartitionDirectory) -> Finding | None:
-    """What a partition's directory with such a suffix is; None if it has none."""
+    """A note about a partition's directory with a suffix; None without one."""
     known = _DIRECTORIES.get(named.suffix)
     if known is None:
         return None

@@ -1,4 +1,4 @@
-"""A log directory as a whole: its identity, its checkpoints, and the partitions in it."""
+"""Check of a log directory: its identity, its checkpoints, and its partitions."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -42,21 +42,21 @@ _MOST_NAMES: Final = 3
 
 
 class TopicFacts(NamedTuple):
-    """What the cluster's metadata says about a topic."""
+    """The properties of a topic in the cluster metadata."""
 
     topic_id: bytes
     is_compacted: bool
 
 
 class Target(NamedTuple):
-    """A log directory, and which of its partitions' directories to look at: None for all."""
+    """A log directory, and the partition directories to check: None for all."""
 
     log_dir: str
     only: frozenset[str] | None = None
 
 
 class LogDirsCheck:
-    """Checks log directories of one broker, which must fit together."""
+    """Checks the log directories of one broker, also against each other."""
 
     def __init__(
         self,
@@ -66,17 +66,17 @@ class LogDirsCheck:
         tally: Tally,
         topics: Mapping[str, TopicFacts] | None = None,
     ) -> None:
-        """``topics`` is None where the cluster's metadata is not at hand."""
+        """``topics`` is None if the cluster metadata is not available."""
         self._disk = disk
         self._targets = targets
         self._options = options
         self._tally = tally
         self._topics = topics
-        # Where each partition was found first.
+        # The first directory in which each partition was found.
         self._seen: dict[TopicPartition, str] = {}
 
     def size_bytes(self) -> int:
-        """How much there is to read."""
+        """The number of bytes to read."""
         total = 0
         for target in self._targets:
             for name in self._partition_names(target):
@@ -91,7 +91,7 @@ class LogDirsCheck:
         for target in self._targets:
             yield from self._check_directory(target)
 
-    # -- whose directories these are
+    # -- identities
 
     def _check_identities(self) -> Iterator[Finding]:
         first: tuple[str, MetaProperties] | None = None
@@ -103,7 +103,7 @@ class LogDirsCheck:
                 yield _identity(path, error.problem)
                 continue
             if properties is None:
-                # A partition's directory may be a copy that somebody looks at elsewhere.
+                # The directory of a partition may be a copy that was taken elsewhere.
                 if target.only is None:
                     yield _identity(path, "the file is missing")
                 continue
@@ -157,7 +157,7 @@ class LogDirsCheck:
     def _check_absent(
         self, target: Target, checkpoints: Mapping[str, Mapping[TopicPartition, int]]
     ) -> Iterator[Finding]:
-        """Partitions that a checkpoint names and that are not there."""
+        """Partitions in a checkpoint that do not exist."""
         present = set(self._partition_names(target))
         for name, offsets in checkpoints.items():
             absent = [str(partition) for partition in offsets if str(partition) not in present]
@@ -195,7 +195,7 @@ class LogDirsCheck:
         note = directory_note(path, named)
         if note is not None:
             yield note
-            # What moves here is data like any other; what is deleted or stray is not used.
+            # A future log is checked like any other; deleted and stray ones are not in use.
             if named.suffix != FUTURE:
                 return
         elif topic_partition in self._seen:
@@ -213,7 +213,7 @@ class LogDirsCheck:
             or topic_partition.topic in INTERNAL_TOPICS
             or (known is not None and known.is_compacted),
             topic_id=self._topic_id(topic_partition.topic),
-            # The checkpoints speak of the partition, not of the copy that is on its way.
+            # The checkpoints apply to the current log, not to its future log.
             recovery_point=checkpoints[RECOVERY_POINT_CHECKPOINT].get(topic_partition)
             if is_plain
             else None,

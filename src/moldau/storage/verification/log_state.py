@@ -1,7 +1,7 @@
-"""What is known about a log before its segments are read, and what they tell on the way.
+"""The state of a log during verification.
 
-Where a segment begins and what it may hold depends on the ones before it. So one ``LogState``
-goes with the reader from the first segment to the last.
+The valid offsets of a segment depend on the segments before it. So one ``LogState`` is passed from
+the first segment to the last.
 """
 
 from typing import NamedTuple
@@ -13,21 +13,21 @@ from moldau.storage.verification.txn_check import OpenTransactions
 
 
 class PartitionFacts(NamedTuple):
-    """What the files around a partition, and the cluster's metadata, say about it."""
+    """What the files of a log directory and the cluster metadata say about a partition."""
 
     topic_partition: TopicPartition
-    # Whether the directory has the mark of a clean stop.
+    # Whether the directory has a clean-shutdown marker.
     was_clean: bool = False
     is_compacted: bool = False
     topic_id: bytes | None = None
-    # None where no checkpoint names the partition.
+    # None if the partition is in no checkpoint.
     recovery_point: int | None = None
     log_start_offset: int | None = None
     high_watermark: int | None = None
 
 
 class LogState:
-    """The log as far as it has been read."""
+    """The state of the log up to the current position."""
 
     def __init__(
         self, facts: PartitionFacts, options: Options, tally: Tally, epochs: EpochCheck
@@ -37,21 +37,21 @@ class LogState:
         self.tally = tally
         self.epochs = epochs
         self.transactions = OpenTransactions()
-        # The smallest offset that the next batch may have; None before the first segment.
+        # The smallest valid offset of the next batch; None before the first segment.
         self.next_offset: int | None = None
-        # Whether the last batches cannot be read, so that nobody knows where the log ends.
+        # Whether the last batches are unreadable, so that the log end offset is unknown.
         self.has_lost_its_end = False
-        # Set by what only a cleaner leaves behind.
+        # Also set when a batch shows that the log was compacted.
         self.is_compacted = facts.is_compacted
         self._gaps: list[Finding] = []
 
     @property
     def flushed_offset(self) -> int:
-        """Below it everything was on the device, whatever happened afterwards."""
+        """Everything below it was durable."""
         return self.facts.recovery_point or 0
 
     def note_gap(self, path: str, position: int, expected: int, found: int) -> None:
-        """Offsets are missing. In a compacted log that is as it should be."""
+        """Record missing offsets, which are normal in a compacted log."""
         if self.is_compacted:
             return
         self._gaps.append(
@@ -68,5 +68,5 @@ class LogState:
         )
 
     def take_gaps(self) -> list[Finding]:
-        """What is missing, once it is known whether it may be missing."""
+        """The missing offsets, once it is known whether the log is compacted."""
         return [] if self.is_compacted else self._gaps

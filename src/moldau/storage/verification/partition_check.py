@@ -1,4 +1,4 @@
-"""One partition's directory: its segments as one log, and the files that go with it."""
+"""Check of a partition's directory: its segments as one log, and the files beside them."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -32,7 +32,7 @@ _KRAFT_SNAPSHOT: Final = ".checkpoint"
 
 
 class PartitionCheck:
-    """Checks one partition; ``log_end_offset`` is known when ``run`` is through."""
+    """Checks one partition; ``log_end_offset`` is valid when ``run`` is complete."""
 
     def __init__(
         self, disk: Disk, directory: str, facts: PartitionFacts, options: Options, tally: Tally
@@ -69,17 +69,17 @@ class PartitionCheck:
         facts = self._facts
         end = state.next_offset or facts.log_start_offset or 0
         if state.has_lost_its_end:
-            # It has been said that the end is gone; the checkpoints know where it was.
+            # The damage at the end is already reported; the checkpoints show where the end was.
             return max(end, facts.recovery_point or 0, facts.high_watermark or 0)
         return end
 
     def _places(self) -> Iterator[SegmentPlace]:
-        """The segments in order, with what the next start does to each."""
+        """The segments in order, and how the next startup treats each."""
         bases = self._base_offsets
         paths = [segment_path(self._directory, base, LOG_SUFFIX) for base in bases]
         sizes = [self._disk.size(path) for path in paths]
         recovery_point = self._facts.recovery_point or 0
-        # Recovery begins with the segment that holds the recovery point.
+        # Recovery begins with the segment that contains the recovery point.
         flushed = [number for number, base in enumerate(bases) if base <= recovery_point]
         first_recovered = flushed[-1] if flushed else 0
         for number, base in enumerate(bases):
@@ -212,5 +212,5 @@ class PartitionCheck:
         )
 
     def _unless_clean(self) -> Severity:
-        """For what a crash may leave and the next start puts right."""
+        """For findings that a crash may leave and the next startup repairs."""
         return Severity.DAMAGE if self._facts.was_clean else Severity.NOTE

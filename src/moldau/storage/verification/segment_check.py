@@ -1,12 +1,12 @@
-"""One segment: every batch from the first byte to the last, and the indexes beside it.
+"""Check of one segment: every batch from the first byte to the last, and its indexes.
 
-Reading goes on behind damage, so that all of it is found in one pass. Where a header can
-still be believed the next batch is found by arithmetic; where not, by looking for the next
-bytes that are a whole batch with a right checksum.
+Reading continues after damage, so that one pass finds all of it. If a header is still usable its
+length gives the position of the next batch; otherwise the next complete batch with a correct
+checksum is searched for.
 
-The end of the newest segment after a crash is a case of its own: a write that was cut short
-is what a crash leaves, and recovery cuts it off. It is a note only if nothing readable would
-be cut with it, and if nobody had been promised that it was on the device.
+The end of the newest segment after a crash is a special case: a torn write is normal after a crash,
+and recovery truncates it. It is only a note if nothing readable is truncated with it, and if it was
+not known to be flushed.
 """
 
 from collections.abc import Generator, Iterator
@@ -37,32 +37,32 @@ from moldau.storage.verification.txn_check import TxnIndexCheck
 
 _CHUNK_BYTES: Final = 4 << 20
 
-# Findings on the way, and at the end the position to go on from.
+# Yields findings; returns the position at which to continue.
 Steps = Generator[Finding, None, int]
 
 
 class SegmentPlace(NamedTuple):
-    """Which segment of a log it is."""
+    """The position of a segment in its log."""
 
     directory: str
     base_offset: int
-    # Where the next segment begins; None for the last.
+    # The base offset of the next segment; None for the last.
     next_base_offset: int | None
-    # Whether a later segment has batches in it.
+    # Whether a later segment contains batches.
     is_followed: bool
-    # Whether the next start reads it through and builds its indexes anew.
+    # Whether the next startup recovers it and rebuilds its indexes.
     is_recovered: bool
 
 
 class _Bad(NamedTuple):
-    """Why a batch cannot be used; its header if the length in it may still be right."""
+    """Why a batch is unusable; its header if the length in it may still be correct."""
 
     reason: str
     header: BatchHeader | None
 
 
 class SegmentCheck:
-    """Checks one segment and takes the state of its log along."""
+    """Checks one segment and updates the state of its log."""
 
     def __init__(self, disk: Disk, place: SegmentPlace, state: LogState) -> None:
         self._disk = disk
@@ -101,7 +101,7 @@ class SegmentCheck:
         while position < self._end:
             position = yield from self._read_from(position)
         self._file.close()
-        # Of a file that is missing it was said already.
+        # A missing file is already reported.
         is_there = self._disk.exists(self._path(TIME_INDEX_SUFFIX))
         is_rebuilt = self._place.is_recovered
         yield from self._offset_index.finish(self._end)
@@ -128,7 +128,7 @@ class SegmentCheck:
                 )
 
     def _begin(self) -> Iterator[Finding]:
-        """How the segment continues the one before it."""
+        """Check that the segment continues the one before it."""
         expected, base = self._state.next_offset, self._place.base_offset
         if expected is None:
             self._state.transactions.forget(base)
@@ -150,7 +150,7 @@ class SegmentCheck:
     # -- batches
 
     def _read_from(self, position: int) -> Steps:
-        """Check the batches of one read; gives the position to go on from."""
+        """Check the batches of one read; returns the position at which to continue."""
         chunk = self._read(position)
         at = 0
         bad: _Bad | None = None
@@ -167,7 +167,7 @@ class SegmentCheck:
         return position + at
 
     def _read(self, position: int) -> bytes:
-        """A long stretch, in any case all of the batch that begins it."""
+        """Read a large chunk that contains at least the whole first batch."""
         chunk = self._file.pread(min(_CHUNK_BYTES, self._end - position), position)
         header = _header_in(chunk, 0)
         if header is not None and len(chunk) < header.size_bytes <= self._end - position:
@@ -175,7 +175,7 @@ class SegmentCheck:
         return chunk
 
     def _look(self, chunk: bytes, at: int, position: int) -> "BatchHeader | _Bad | None":
-        """The batch at ``at`` if it is good; None if it goes on behind the chunk."""
+        """The batch at ``at`` if it is valid; None if it extends beyond the chunk."""
         left = self._end - position - at
         header = _header_in(chunk, at)
         if header is None:
@@ -192,12 +192,13 @@ class SegmentCheck:
         return header if problem is None else _Bad(problem, header)
 
     def _place_problem(self, header: BatchHeader, position: int) -> str | None:
-        """Whether the batch may stand here. Its base offset is not covered by its checksum."""
+        """What is wrong with the offsets of a batch. Its base offset is not covered by its
+        checksum."""
         expected = self._next_offset
         if header.base_offset < expected:
             return f"offset {header.base_offset} where {expected} is due"
         if header.base_offset > expected:
-            # A gap, as compaction leaves them, or a bit too many: offsets must go on from here.
+            # Either a gap left by compaction or a flipped bit: the next offset must be larger.
             following = _header_in(
                 self._file.pread(BATCH_HEADER_SIZE, position + header.size_bytes), 0
             )
@@ -211,7 +212,7 @@ class SegmentCheck:
         return None
 
     def _good(self, position: int, header: BatchHeader, chunk: bytes, at: int) -> Iterator[Finding]:
-        """A batch that is whole; what is in it may still be wrong."""
+        """A complete batch, whose contents may still be wrong."""
         state = self._state
         if state.options.opens_batches:
             problem = records_problem(chunk, at, header)
@@ -247,7 +248,7 @@ class SegmentCheck:
     # -- damage
 
     def _bad(self, position: int, bad: "_Bad") -> Steps:
-        """Report the batch at ``position``; gives the position to go on from."""
+        """Report the batch at ``position``; returns the position at which to continue."""
         expected = self._next_offset
         following = self._following(position, bad.header)
         go_on = self._end if following is None else following.position
@@ -264,7 +265,7 @@ class SegmentCheck:
         return go_on
 
     def _skip_to(self, following: BatchPosition | None) -> None:
-        """Go on with the next batch that can be read; else with the next segment."""
+        """Continue with the next readable batch, or else with the next segment."""
         if following is not None:
             next_offset = unknown_to = following.base_offset
         elif self._place.next_base_offset is not None:
@@ -277,10 +278,10 @@ class SegmentCheck:
         self._next_offset = next_offset
 
     def _following(self, position: int, header: BatchHeader | None) -> BatchPosition | None:
-        """The first batch behind the bad one that can be read."""
+        """The first readable batch after the bad one."""
         if header is not None:
-            # The length may be right, and then the next batch is where it says. Looking for
-            # one could find a batch within the bytes of a record, such as a mirrored one.
+            # If the length is correct, it gives the next batch. A search could find a batch within
+            # the bytes of a record, such as a mirrored one.
             found = self._whole_batch(position + header.size_bytes)
             if found is not None:
                 return found

@@ -1,7 +1,7 @@
-"""The two kinds of snapshots: of a partition's producers, and of the cluster's metadata.
+"""Check of the two kinds of snapshots: of producer state, and of the cluster metadata.
 
-A metadata snapshot is a file of batches that begins with a header record and ends with a
-footer record. It gets its name when it is complete, so there is no excuse for a torn one.
+A metadata snapshot is a file of batches that begins with a header record and ends with a footer
+record. It gets its final name when it is complete, so that it is never torn by a crash.
 """
 
 import os
@@ -33,7 +33,7 @@ def check_producers(
     severity: Severity,
     tally: Tally,
 ) -> Iterator[Finding]:
-    """The ``.snapshot`` files in ``directory``, a partition's that ends at ``log_end_offset``."""
+    """The ``.snapshot`` files in the directory of a partition that ends at ``log_end_offset``."""
     for name in names:
         offset = snapshot_offset(name)
         if offset is None:
@@ -117,7 +117,7 @@ def _batch_problem(data: bytes, position: int, header: BatchHeader, expected: in
 
 
 def _first_kind(data: bytes, position: int, header: BatchHeader) -> int:
-    """The type of a control batch's first record; -1 for a batch of metadata records."""
+    """The type of the first record of a control batch; -1 for a batch of metadata records."""
     if not header.is_control:
         return -1
     records = decode_records(data, position)

@@ -1,12 +1,11 @@
-"""Whether the transaction indexes of a log name the transactions that were aborted in it.
+"""Check of the transaction indexes against the aborted transactions of a log.
 
-Who reads committed records only is told by the ``.txnindex`` files what to leave out. So an
-entry that is missing shows records that must not be seen, and one too many hides records that
-were committed. Both can be told from the log: an abort marker ends what its producer wrote
-since its last marker.
+``read_committed`` consumers skip records according to the ``.txnindex`` files. So a missing entry
+exposes aborted records, and a superfluous one hides committed records. Both can be detected from
+the log: an abort marker aborts what its producer wrote since its previous marker.
 
-Compaction takes aborted records and in the end their markers away, and deletion the beginning
-of a log; what is no longer there is not asked for.
+Compaction removes aborted records and eventually their markers, and retention the beginning of a
+log; entries for what was removed are not required.
 """
 
 from struct import Struct
@@ -27,26 +26,26 @@ _REMEDY: Final = (
 
 
 class OpenTransactions:
-    """What each producer has written since its last marker: the offset of its first record."""
+    """The offset of the first record of each producer since its last marker."""
 
     def __init__(self) -> None:
         self._first_offsets: dict[int, int] = {}
-        # From here on every batch has been seen: older transactions may have begun before.
+        # Every batch from here on was seen: older transactions may have begun before.
         self.seen_from = 0
 
     def begin(self, header: BatchHeader) -> None:
         self._first_offsets.setdefault(header.producer_id, header.base_offset)
 
     def end(self, producer_id: int) -> int | None:
-        """Where the transaction began; None if nothing of it is in the log."""
+        """The start of the transaction; None if nothing of it is in the log."""
         return self._first_offsets.pop(producer_id, None)
 
     def stable_offset(self, marker_offset: int) -> int:
-        """Below it every transaction has ended, once the one with this marker has."""
+        """The last stable offset after the transaction with this marker."""
         return min(self._first_offsets.values(), default=marker_offset + 1)
 
     def forget(self, seen_from: int) -> None:
-        """Batches were skipped that may have been markers: nothing is known any more."""
+        """Discard the state after batches were skipped, which may have been markers."""
         self._first_offsets.clear()
         self.seen_from = seen_from
 
@@ -94,9 +93,9 @@ class TxnIndexCheck:
                 previous = last
 
     def on_batch(self, data: bytes, at: int, header: BatchHeader) -> None:
-        """A batch of a transaction; the whole batch is at ``at``."""
+        """Process a transactional batch, which is complete in ``data`` at ``at``."""
         if not header.is_control:
-            # A batch that compaction emptied only keeps a producer's last sequence.
+            # A batch emptied by compaction only preserves a producer's last sequence.
             if header.record_count:
                 self._transactions.begin(header)
             return
@@ -122,7 +121,7 @@ class TxnIndexCheck:
             self._compare(entry, began)
 
     def _compare(self, entry: _Entry, began: int | None) -> None:
-        """What must be equal if nothing was taken out of the log."""
+        """Compare values that must be equal if nothing was removed from the log."""
         seen_from = self._transactions.seen_from
         stable = self._transactions.stable_offset(entry.last_offset)
         if began is not None and seen_from <= entry.first_offset != began:
@@ -131,14 +130,15 @@ class TxnIndexCheck:
             self._inexact.append((entry, f"the last stable offset was {stable}"))
 
     def skip(self, next_offset: int) -> None:
-        """Batches before ``next_offset`` could not be read."""
+        """Batches before ``next_offset`` were unreadable."""
         self._transactions.forget(next_offset)
         self._entries = {last: e for last, e in self._entries.items() if last >= next_offset}
 
     def finish(self, base_offset: int, next_offset: int, *, is_compacted: bool) -> list[Finding]:
-        """All findings; the segment has the offsets from the first to before the second."""
+        """All findings; the offsets of the segment are ``base_offset`` to ``next_offset``
+        (exclusive)."""
         for last, entry in self._entries.items():
-            # Within the segment the marker may have been compacted away.
+            # Within the segment, compaction may have removed the marker.
             if not base_offset <= last < next_offset:
                 self._report(entry.number, _wrong(entry), last)
         if not is_compacted:
