@@ -1,5 +1,5 @@
-"""Record batches: their header, their records, their codecs, and what a producer may send.
+"""Record batches: headers, records, codecs, and the validation of produced batches.
 
-A batch is opaque to the log: 61 bytes of header say everything it needs, and a checksum covers
-the rest. Only this package looks inside.
+A batch is opaque to the log: the 61 bytes of its header contain everything the log needs, and a
+checksum covers the rest. Only this package decodes records.
 """

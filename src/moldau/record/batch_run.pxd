@@ -1,5 +1,4 @@
-# The types in C of the names in batch_run.py. What the loops read and write is bounded by the
-# checks in them: the compiler adds none.
+# C types for batch_run.py. The loops check their own bounds: the compiler adds no checks.
 cimport cython
 from moldau.record.c_types cimport i64, u8
 from moldau.record.crc32c cimport crc32c_of

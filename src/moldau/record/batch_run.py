@@ -1,23 +1,22 @@
-"""Plain batches in a row: found, checked and indexed with one call for all of them.
+"""Runs of plain batches, which are found, checked and indexed in one call.
 
-A cleaning reads a log in chunks of many batches. If batches are small, a call for each of them
-costs more than its records do, and holds the GIL most of that time. So a chunk is walked here,
-header by header, and what the kernel does next it does with a whole run.
+The cleaner reads a log in chunks of many batches. If batches are small, a call for each costs more
+than processing its records, and holds the GIL most of that time. So the headers of a whole chunk
+are scanned here, and the following steps of the kernel work on a whole run.
 
-A batch is plain if nobody has to think about it: data of no transaction, not compressed, with at
-least one record, not damaged, its offsets after those of the batch before. A run ends where the
-chunk does or before the first batch that is not plain; whoever walks the chunk looks at that one
-by itself, and says what is wrong with it if something is. So nothing here raises for what the
-bytes are.
+A batch is plain if it needs no special treatment: it has data, without a transaction, uncompressed,
+with at least one record, undamaged, with offsets after those of the batch before. A run ends with
+the chunk or before the first batch that is not plain; the caller handles that one individually, and
+reports it if it is damaged. So nothing here raises an error because of the contents.
 
-This module is compiled with Cython where that is at hand (``batch_run.pxd`` has the types); its
-loops then let other threads run.
+This module is compiled with Cython if available (``batch_run.pxd`` has the types); its loops then
+release the GIL.
 
 Rules this module keeps:
 
-* Every batch of a run lies wholly within the chunk, and its checksum is right.
-* A base offset lies outside of the checksum: only its neighbours can tell that it is wrong. Behind
-  a gap, as compaction leaves them, the batch after it must agree.
+* Every batch of a run is completely in the chunk, and its checksum is correct.
+* The checksum does not cover the base offset, which can only be checked against its neighbours.
+  After a gap, as left by compaction, the next batch must have a larger offset.
 """
 
 from typing import Final
@@ -35,22 +34,22 @@ from moldau.record.header import (
     TRANSACTIONAL_FLAG,
 )
 
-if False:  # Never run: it tells the compiler whose words ``cython.…`` are.
+if False:  # Never executed: tells the compiler what ``cython`` is.
     import cython  # type: ignore
-if not cython.compiled:  # Else it is in line, from ``crc32c.pxd``.
+if not cython.compiled:  # Otherwise inlined from ``crc32c.pxd``.
     from moldau.record.checksum import crc32c_of
 
 _NEVER: Final = (1 << 63) - 1
-# The delete horizon of a batch that has none.
+# The delete horizon of batches without one.
 NEVER: Final = _NEVER
 
-# Where a header has what is drawn in ``header``; under names of our own, they have types in C.
+# Positions in a header, as drawn in ``header``; with their own names, because they have C types.
 _HEADER_SIZE: Final = BATCH_HEADER_SIZE
 _LENGTH_OVERHEAD: Final = LENGTH_OVERHEAD
 _MAGIC: Final = MAGIC
 _CHECKED_FROM: Final = ATTRIBUTES_POSITION
 _UNSIGNED: Final = 0xFFFFFFFF
-# In the second byte of the attributes.
+# In the low byte of the attributes.
 _NOT_PLAIN: Final = COMPRESSION_MASK | TRANSACTIONAL_FLAG | CONTROL_FLAG
 _DELETE_HORIZON: Final = DELETE_HORIZON_FLAG
 _SMALLEST_RECORD: Final = SMALLEST_RECORD
@@ -59,11 +58,11 @@ _COLUMNS: Final = 8
 
 
 class BatchRun:
-    """One number per batch in each column, and the records of all of them.
+    """Columns with one number per batch, and the records of all batches.
 
-    Batch ``i`` lies from ``position[i]`` to ``position[i + 1]`` of the chunk, and has the records
-    from ``first_row[i]`` to ``first_row[i + 1]``: these two have one number more than the others.
-    The offset deltas of the records count from ``base_offset[0]``.
+    Batch ``i`` extends from ``position[i]`` to ``position[i + 1]`` of the chunk, and has the
+    records ``first_row[i]`` to ``first_row[i + 1]``: these two columns have one number more than
+    the others. The offset deltas of the records are relative to ``base_offset[0]``.
     """
 
     __slots__ = (
@@ -83,7 +82,7 @@ class BatchRun:
     def __init__(
         self, chunk: bytes, cells: memoryview, count: int, rows: int, records: Columns
     ) -> None:
-        """``cells`` has room for so many ``rows`` in each column; ``count`` of them are filled."""
+        """``cells`` has ``rows`` cells for each column, of which ``count`` are filled."""
         self.chunk = chunk
         self.count = count
         self.records = records
@@ -94,7 +93,7 @@ class BatchRun:
         self.attributes = cells[4 * rows : 4 * rows + count]
         self.base_timestamp = cells[5 * rows : 5 * rows + count]
         self.max_timestamp = cells[6 * rows : 6 * rows + count]
-        # When tombstones may go (KIP-534): the base timestamp, if a cleaning has said so.
+        # When tombstones may be removed (KIP-534): the base timestamp, if a cleaning has set it.
         self.delete_horizon = cells[7 * rows : 7 * rows + count]
 
     @property
@@ -111,9 +110,9 @@ class BatchRun:
 
 
 def find_run(chunk: bytes, at: int, next_offset: int) -> BatchRun | None:
-    """The plain batches from position ``at`` on; None if the first is not plain, or not whole.
+    """The plain batches from position ``at`` on; None if the first is not plain or incomplete.
 
-    ``next_offset`` is the smallest that the first batch may begin with.
+    ``next_offset`` is the smallest valid base offset of the first batch.
     """
     size = len(chunk)
     if at < 0 or next_offset < 0:
@@ -135,7 +134,7 @@ def find_run(chunk: bytes, at: int, next_offset: int) -> BatchRun | None:
 
 
 def _count_plain(data: bytes, at: int, size: int) -> int:
-    """How many batches from ``at`` on look plain: room for so many is enough."""
+    """The number of batches from ``at`` on that look plain: an upper bound for the columns."""
     count = 0
     length = _plain_size(data, at, size)
     while length > 0:
@@ -146,7 +145,7 @@ def _count_plain(data: bytes, at: int, size: int) -> int:
 
 
 def _plain_size(data: bytes, at: int, size: int) -> int:
-    """The size of the batch at ``at``, by its header; 0 if it is not plain or not whole."""
+    """The size of the batch at ``at``, by its header; 0 if it is not plain or incomplete."""
     if size - at < _HEADER_SIZE:
         return 0
     length = _number(data, at + 8, 4) + _LENGTH_OVERHEAD
@@ -161,7 +160,8 @@ def _plain_size(data: bytes, at: int, size: int) -> int:
 
 
 def _fill(data: bytes, at: int, size: int, next_offset: int, cells: memoryview, rows: int) -> int:
-    """Fill the columns, of so many ``rows``, with batches that were counted; how many are good."""
+    """Fill the columns, of ``rows`` cells each, with counted batches; returns how many are
+    valid."""
     records = 0
     count = 0
     while count < rows - 1:
@@ -201,7 +201,7 @@ def _goes_on(data: bytes, at: int, size: int, last_offset: int) -> bool:
 
 
 def _number(data: bytes, at: int, size: int) -> int:
-    """A signed number of ``size`` bytes, the highest first."""
+    """A signed big-endian integer of ``size`` bytes."""
     number = data[at]
     if number >= 0x80:
         number -= 0x100

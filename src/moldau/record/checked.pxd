@@ -1,4 +1,4 @@
-# What checked.py has, in C and in line. Compiled code only.
+# The functions of checked.py in C, inlined. For compiled code only.
 from moldau.record.c_types cimport i64, u8, u64
 
 cdef inline i64 fault(i64 position, i64 why) noexcept nogil:

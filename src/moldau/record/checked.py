@@ -1,11 +1,11 @@
-"""The parts of a record in bytes that nobody has checked yet: varints, fields, headers.
+"""Readers for unchecked bytes of records: varints, fields, headers.
 
-Each function takes a position and gives the one after what it has read. A position below zero is
-a fault: it says where and why, and every function hands it on, so that one look at the end of a
-record is enough.
+Each function takes a position and returns the position after what it has read. A negative position
+is a fault, which encodes where and why; every function passes it on, so that a single check at the
+end of a record is enough.
 
-They are called several times for each record, so compiled modules have them in line, from
-``checked.pxd``, and these here are for where nobody compiled them.
+They are called several times per record, so compiled modules have them inlined, from
+``checked.pxd``; these are used if nothing is compiled.
 """
 
 from typing import Final
@@ -48,7 +48,7 @@ def read_checked(data: bytes | memoryview, at: int, end: int) -> tuple[int, int]
 
 
 def skip_checked(at: int, length: int, end: int) -> int:
-    """The position after a field of ``length`` bytes, or after none if it is null."""
+    """The position after a field of ``length`` bytes; unchanged if the field is null."""
     if at < 0 or length <= 0:
         return at
     if length > end - at:
@@ -57,7 +57,7 @@ def skip_checked(at: int, length: int, end: int) -> int:
 
 
 def skip_headers(data: bytes | memoryview, at: int, count: int, end: int) -> int:
-    """The position after ``count`` pairs of a key, which must be there, and a value."""
+    """The position after ``count`` pairs of a key, which must not be null, and a value."""
     if at < 0:
         return at
     if count < 0 or count > end - at:
@@ -76,6 +76,6 @@ def skip_headers(data: bytes | memoryview, at: int, count: int, end: int) -> int
 
 
 def describe_fault(at: int) -> str:
-    """Where the fault ``at`` is, and what it is."""
+    """Describe the fault ``at``: position and reason."""
     where, why = divmod(-1 - at, 8)
     return f"damaged at position {where}: {REASONS[why]}"

@@ -1,8 +1,8 @@
-"""CRC-32C, the checksum of record batches and of much else in Kafka's files.
+"""CRC-32C, the checksum of record batches and of several other files of Kafka.
 
-The ``crc32c`` package is a small extension module inside a package whose import also reads
-its own metadata and builds a command line: 20 ms, a good part of a broker's start. So the
-extension is loaded by itself, under its own name; a later ``import crc32c`` finds it there.
+The ``crc32c`` package is a small extension module in a package whose import also reads package
+metadata and builds a command line parser: 20 ms, a considerable part of a broker's startup. So only
+the extension is loaded, under its own name; a later ``import crc32c`` finds it there.
 """
 
 import sys
@@ -21,7 +21,7 @@ def _load() -> Any:
     locations = None if package is None else package.submodule_search_locations
     spec = None if locations is None else PathFinder.find_spec(_EXTENSION, locations)
     if spec is None or spec.loader is None:
-        # Installed in some other way, or not at all: let the import say so.
+        # Installed in another way, or not at all: let the import report it.
         import crc32c
 
         return crc32c
@@ -31,10 +31,10 @@ def _load() -> Any:
     return module
 
 
-# Takes anything with a buffer, and the checksum of what came before it.
+# Takes any buffer, and optionally the checksum of the data before it.
 crc32c: Final[Callable[..., int]] = _load().crc32c
 
 
 def crc32c_of(data: bytes | bytearray, start: int, end: int) -> int:
-    """The checksum of a part, for the record kernel: compiled, it has that of ``crc32c.pxd``."""
+    """The checksum of a range, for the record kernel; compiled code uses that of ``crc32c.pxd``."""
     return crc32c(memoryview(data)[start:end])

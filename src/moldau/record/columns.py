@@ -1,19 +1,19 @@
-"""Where everything lies in the records of a batch: one pass, nine columns of 64-bit numbers.
+"""The positions of all fields in the records of a batch: one pass, nine columns of 64-bit integers.
 
-A record is a length and then, within that length: attributes, a timestamp delta, an offset
-delta, a key, a value and headers, all sizes as zig-zag varints. Whoever works on single records
-(the cleaner, a consumer that wants columns) indexes the batch first and then goes over columns,
-which need no checks.
+A record is a length followed by that many bytes: attributes, a timestamp delta, an offset delta, a
+key, a value and headers, with all sizes as zig-zag varints. Code that works on single records (the
+cleaner, a consumer that returns columns) indexes the batch first and then uses the columns, which
+need no further checks.
 
-This module is compiled with Cython where that is at hand (``columns.pxd`` has the types); it
-then takes about as long as reading the memory does, and other threads run meanwhile.
+This module is compiled with Cython if available (``columns.pxd`` has the types); it is then about
+as fast as reading the memory, and releases the GIL.
 
 Rules this module keeps:
 
-* Whatever the bytes are, the only error is ``ValueError``, with the record and the position,
-  and nothing outside of them is read. The work and the memory are bounded by their number.
-* Every position and size in ``Columns`` lies within its records, and nobody can write to
-  them: compiled code that goes over columns relies on that.
+* For any input the only error is ``ValueError``, with the record and the position, and nothing
+  outside the input is read. Time and memory are bounded by its size.
+* Every position and size in ``Columns`` is within its records, and the columns are read-only:
+  compiled code that uses them relies on that.
 """
 
 from typing import Final
@@ -22,9 +22,9 @@ from moldau.record import interpreted as cython
 from moldau.record.checked import describe_fault
 from moldau.record.header import BATCH_HEADER_SIZE
 
-if False:  # Never run: it tells the compiler whose words ``cython.…`` are.
+if False:  # Never executed: tells the compiler what ``cython`` is.
     import cython  # type: ignore
-if not cython.compiled:  # Else they are in line, from ``checked.pxd``.
+if not cython.compiled:  # Otherwise inlined from ``checked.pxd``.
     from moldau.record.checked import fault, read_checked, skip_checked, skip_headers
 
 # Each field of an empty record takes a byte: its length, attributes, two deltas, three sizes.
@@ -34,11 +34,11 @@ _BATCH_HEADER_SIZE: Final = BATCH_HEADER_SIZE
 
 
 class Columns:
-    """One number per record in each column; positions count from the start of ``records``.
+    """Columns with one number per record; positions are relative to the start of ``records``.
 
-    A key or value that is null has the size -1. Record ``i`` lies, its length included,
-    from ``position[i]`` to ``position[i + 1]``: this column alone has one number more. Of
-    several batches in a row, the last record of each ends where its batch does.
+    A null key or value has the size -1. Record ``i``, including its length, extends from
+    ``position[i]`` to ``position[i + 1]``: only this column has one number more. With several
+    batches in a row, the last record of each ends where its batch does.
     """
 
     __slots__ = (
@@ -56,7 +56,7 @@ class Columns:
     )
 
     def __init__(self, records: bytes, cells: memoryview, count: int, rows: int) -> None:
-        """``cells`` has room for so many ``rows`` in each column; ``count`` of them are filled."""
+        """``cells`` has ``rows`` cells for each column, of which ``count`` are filled."""
         self.records = records
         self.count = count
         self.offset_delta = cells[:count]
@@ -71,10 +71,10 @@ class Columns:
 
 
 def index_records(records: bytes, count: int) -> Columns:
-    """The columns of ``count`` records: what follows the header of a batch, decompressed.
+    """The columns of ``count`` records: the contents of a batch after its header, decompressed.
 
     Raises:
-        ValueError: the records are not built as their lengths say, or are more or fewer.
+        ValueError: the records do not match their lengths or their number.
     """
     size = len(records)
     if count < 0 or count > size // SMALLEST_RECORD:
@@ -94,11 +94,11 @@ def index_records(records: bytes, count: int) -> Columns:
 def index_batches(
     chunk: bytes, position: memoryview, base_offset: memoryview, first_row: memoryview, count: int
 ) -> tuple[Columns, int]:
-    """The columns of the records in ``count`` batches, and how many of these are not damaged.
+    """The columns of the records in ``count`` batches, and the number of undamaged batches.
 
-    The batches lie in ``chunk`` one after the other, uncompressed, as ``batch_run`` found them:
-    where they begin and end is not checked again. The first that is damaged, and all behind it,
-    are left out. Offset deltas count from the base offset of the first batch.
+    The batches are consecutive and uncompressed in ``chunk``, as found by ``batch_run``: their
+    bounds are not checked again. The first damaged batch and all after it are left out. Offset
+    deltas are relative to the base offset of the first batch.
     """
     data = chunk
     rows = first_row[count]
@@ -130,10 +130,10 @@ def _index(
     cells: memoryview,
     rows: int,
 ) -> tuple[int, int]:
-    """Fill the columns, of so many ``rows``, from the row ``first`` on.
+    """Fill the columns, of ``rows`` cells each, from the row ``first`` on.
 
-    The records lie from ``at`` to ``size``, and their offset deltas count from ``base_delta``.
-    Returns the number of records passed, and the position after them or a fault.
+    The records are in the bytes ``at`` to ``size``, and their offset deltas are relative to
+    ``base_delta``. Returns the number of records passed, and the position after them or a fault.
     """
     deltas = first
     timestamps = rows + first
@@ -153,7 +153,7 @@ def _index(
         if length < 6 or length > size - at:
             return i, fault(start, 2)
         end = at + length
-        # The first byte is for attributes, of which there are none yet.
+        # The first byte is for attributes, of which none are defined yet.
         cells[timestamps + i], at = read_checked(data, at + 1, end)
         delta, at = read_checked(data, at, end)
         length, at = read_checked(data, at, end)

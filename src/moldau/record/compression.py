@@ -1,20 +1,20 @@
-"""The four codecs a batch may be compressed with, and how to undo them within bounds.
+"""The four compression codecs of batches, with bounded decompression.
 
-A codec's number is the lowest three bits of a batch's attributes. What the clients of the
-world write under one number differs, and all of it is read here:
+The number of a codec is in the lowest three bits of a batch's attributes. Clients write different
+formats under the same number, and all of them are supported:
 
 * gzip: one member, or several in a row.
-* snappy: xerial's framing (a header, then blocks of 32 KiB), which the Java client writes,
-  or a bare snappy block, which others write.
+* snappy: xerial's framing (a header, then blocks of 32 KiB), as written by the Java client, or a
+  bare snappy block, as written by others.
 * lz4: the frame format, with or without checksums, content size and linked blocks.
 * zstd: frames with or without a content size, one or several.
 
-A compressed stream can claim or hold far more than it weighs, so ``decompress`` is told how
-much is acceptable and stops there: its memory grows with what it has really unpacked, never
-with what a header promises beyond the limit.
+A compressed stream can claim or contain far more than its own size, so ``decompress`` takes a limit
+and stops there: its memory grows with what it has actually decompressed, never with what a header
+claims beyond the limit.
 
-The libraries are imported when a batch first needs them: a broker whose producers do not compress
-never does.
+The libraries are imported when a batch first needs them: a broker without compressed batches never
+imports them.
 """
 
 import struct
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Codec(IntEnum):
-    """The numbers in a batch's attributes."""
+    """The codec numbers in a batch's attributes."""
 
     NONE = 0
     GZIP = 1
@@ -39,7 +39,7 @@ class Codec(IntEnum):
     ZSTD = 4
 
 
-# What ``compression.type`` of a topic may name; "producer" names no codec.
+# The values of a topic's ``compression.type``; "producer" is not a codec.
 CODEC_BY_NAME: Final[dict[str, Codec]] = {
     "none": Codec.NONE,
     "uncompressed": Codec.NONE,
@@ -53,7 +53,7 @@ DEFAULT_GZIP_LEVEL: Final = -1
 DEFAULT_LZ4_LEVEL: Final = 9
 DEFAULT_ZSTD_LEVEL: Final = 3
 
-# A batch of the default ``max.message.bytes`` may expand a hundredfold; more is a bomb.
+# A batch of the default ``max.message.bytes`` may expand a hundredfold; more is an attack.
 MAX_DECOMPRESSED_BYTES: Final = 128 * 1024 * 1024
 
 _SMALLEST_CHUNK: Final = 64 * 1024
@@ -67,18 +67,18 @@ _INT32: Final = struct.Struct(">i")
 
 _ZSTD_BLOCK: Final = 128 * 1024
 _ZSTD_SKIPPABLE: Final = b"\x2a\x4d\x18"
-# The C interface's ways of saying "not known" and "error".
+# The values of the C interface for "unknown" and "error".
 _ZSTD_NO_SIZE: Final = ((1 << 64) - 1, (1 << 64) - 2)
 
-# What a thread keeps for its next call.
+# Objects that a thread keeps for its next call.
 _kept: Final = threading.local()
 
-# zlib's way of asking for a gzip wrapper around a full-size window.
+# zlib's value for a gzip wrapper with a full-size window.
 GZIP_WINDOW: Final = 31
 
 
 def compress(codec: int, data: Buffer, level: int | None = None) -> bytes:
-    """``data`` as the Java client would frame it; ``level`` as Kafka numbers levels."""
+    """Compress ``data`` with the framing of the Java client; ``level`` as numbered by Kafka."""
     if codec == Codec.NONE:
         return bytes(data)
     if codec == Codec.GZIP:
@@ -104,14 +104,14 @@ def decompress(
     max_size: int = MAX_DECOMPRESSED_BYTES,
     max_parts: int = MAX_DECOMPRESSED_BYTES,
 ) -> bytes:
-    """What was compressed, if it is no longer than ``max_size``.
+    """The decompressed data, if it is not longer than ``max_size``.
 
-    Each member, block or frame takes its time, however little it holds; ``max_parts`` is for
-    those who do not have any.
+    Each member, block or frame takes time, however small it is; ``max_parts`` limits their number
+    for callers that must be quick.
 
     Raises:
         UnpacksTooLarge: the result would be longer than ``max_size``, or has too many parts.
-        CorruptBatch: the data is damaged or cut short, or the codec does not exist.
+        CorruptBatch: the data is damaged or truncated, or the codec does not exist.
     """
     if codec == Codec.NONE:
         if len(data) > max_size:
@@ -129,11 +129,10 @@ def decompress(
 
 
 class _Output:
-    """Decompressed pieces, and how large the next one may be.
+    """Decompressed pieces, and the maximum size of the next one.
 
-    Pieces grow with what has come out so far, so a small batch allocates little and a
-    large one takes few calls. One byte beyond the limit is asked for: receiving it is how
-    excess is noticed.
+    The size grows with the output so far, so that a small batch allocates little and a large one
+    takes few calls. One byte beyond the limit is requested, in order to detect excess.
     """
 
     def __init__(self, codec: int, input_size: int, max_size: int) -> None:
@@ -166,7 +165,7 @@ def _too_many_parts(codec: int, max_parts: int) -> UnpacksTooLarge:
 
 
 def _decompress_gzip(data: Buffer, max_size: int, max_parts: int) -> bytes:
-    # zlib rather than cramjam: it can be told where to stop.
+    # zlib rather than cramjam, because it supports a limit.
     import zlib
 
     output = _Output(Codec.GZIP, len(data), max_size)
@@ -217,7 +216,7 @@ def _decompress_snappy(data: Buffer, max_size: int, max_parts: int) -> bytes:
 
 
 def snappy_blocks(view: memoryview, max_size: int) -> Iterator[bytes | memoryview]:
-    """What each block holds; ``max_size`` bytes at most altogether."""
+    """The contents of each block; at most ``max_size`` bytes in total."""
     if bytes(view[: len(_XERIAL_MAGIC)]) != _XERIAL_MAGIC:
         yield _decompress_snappy_block(view, max_size, max_size)
         return
@@ -227,7 +226,7 @@ def snappy_blocks(view: memoryview, max_size: int) -> Iterator[bytes | memoryvie
     left = max_size
     position = len(XERIAL_HEADER)
     while position < len(view):
-        # Streams may be laid one behind the other, each with its own header.
+        # Streams may be concatenated, each with its own header.
         if bytes(view[position : position + len(_XERIAL_MAGIC)]) == _XERIAL_MAGIC:
             position += len(XERIAL_HEADER)
             continue
@@ -246,7 +245,7 @@ def snappy_blocks(view: memoryview, max_size: int) -> Iterator[bytes | memoryvie
 def _decompress_snappy_block(block: memoryview, left: int, max_size: int) -> memoryview:
     import cramjam
 
-    # The claimed length is what the library allocates, so it is looked at first.
+    # The library allocates the claimed length, so it is checked first.
     try:
         claimed: int = cramjam.snappy.decompress_raw_len(block)
         if claimed > left:
@@ -264,12 +263,12 @@ def _compress_lz4(data: Buffer, level: int) -> bytes:
 
 
 def lz4_options(level: int) -> dict[str, Any]:
-    """How the Java client frames, in the words of the library."""
+    """The framing of the Java client, as options of the library."""
     from lz4 import frame
 
     return {
-        # Kafka's default level, 9, stands for the fast compressor; every other one for the
-        # high-compression variant, whose levels the C library numbers 3 to 12.
+        # Kafka's default level, 9, means the fast compressor; all others mean the high-compression
+        # variant, whose levels the C library numbers 3 to 12.
         "compression_level": 0 if level == DEFAULT_LZ4_LEVEL else min(max(level, 3), 12),
         "block_size": frame.BLOCKSIZE_MAX64KB,
         # The Java client refuses frames with linked blocks.
@@ -304,11 +303,11 @@ def _decompress_zstd(data: Buffer, max_size: int, max_parts: int) -> bytes:
         try:
             if is_exact and bound > left:
                 raise excess_of(Codec.ZSTD, max_size)
-            # The bound is what gets allocated: what the frame can hold, or what is allowed.
+            # The allocated size: the maximum for the frame, or the limit.
             piece = zstd_decompressor().decompress(frame, max_output_size=min(bound, left + 1))
         except zstandard.ZstdError as error:
             if bound > left:
-                # A frame that does not say its size: the library does not tell the two apart.
+                # For a frame without a size the library does not distinguish the two errors.
                 raise excess_of(Codec.ZSTD, max_size) from error
             raise CorruptBatch(f"zstd data is damaged: {error}") from error
         left -= len(piece)
@@ -321,7 +320,7 @@ def _decompress_zstd(data: Buffer, max_size: int, max_parts: int) -> bytes:
 def zstd_frames(
     view: memoryview, max_parts: int = MAX_DECOMPRESSED_BYTES
 ) -> Iterator[tuple[memoryview, int, bool]]:
-    """Each frame, the most it can expand to, and whether it is just that; one at least."""
+    """Each frame, its maximum expanded size, and whether that is exact; at least one frame."""
     found = 0
     parts = 0
     position = 0
@@ -341,7 +340,7 @@ def zstd_frames(
 
 
 def zstd_decompressor() -> "zstandard.ZstdDecompressor":
-    """One for each thread: making one takes twenty times as long as unpacking a small batch."""
+    """One per thread: creating one takes twenty times as long as decompressing a small batch."""
     import zstandard
 
     found: zstandard.ZstdDecompressor | None = getattr(_kept, "zstd", None)
@@ -351,10 +350,10 @@ def zstd_decompressor() -> "zstandard.ZstdDecompressor":
 
 
 def _measure_zstd_frame(frame: memoryview, max_blocks: int) -> tuple[int, int, bool]:
-    """How long the first frame is, the most it can expand to, and whether it is just that.
+    """The length of the first frame, its maximum expanded size, and whether that is exact.
 
-    Frames from streaming compressors do not say how much they hold, and the library does not
-    complain when one is cut short; the block headers answer both (RFC 8878, 3.1.1.2).
+    Frames of streaming compressors do not contain their size, and the library does not report a
+    truncated one; both follow from the block headers (RFC 8878, 3.1.1.2).
     """
     import zstandard
 

@@ -1,9 +1,9 @@
-"""Control records: what the cluster itself writes between the records of its users.
+"""Control records, which the cluster itself writes into partitions.
 
-A control batch holds records whose key says what they are, and consumers skip them. In a
-user's partition they end transactions; in the metadata log they say who leads, who votes and
-where a snapshot begins and ends. Their values are messages of their own; only the one that
-ends a transaction is small enough to be written here.
+The key of a control record contains its type, and consumers skip control batches. In a user's
+partition they end transactions; in the metadata log they contain the leader, the voters, and the
+beginning and end of a snapshot. Their values are separate messages; only the one that ends a
+transaction is simple enough to be encoded here.
 """
 
 import struct
@@ -13,7 +13,7 @@ from typing import Final
 from moldau.record.header import NO_LEADER_EPOCH, CorruptBatch
 from moldau.record.records import BatchBuilder
 
-# Both fields of a key, version and type, and the version of every key so far.
+# The two fields of a key, version and type, and the only version so far.
 _KEY: Final = struct.Struct(">hh")
 _KEY_VERSION: Final = 0
 _END_TXN_MARKER: Final = struct.Struct(">hi")
@@ -21,7 +21,7 @@ _END_TXN_MARKER_VERSION: Final = 0
 
 
 class ControlType(IntEnum):
-    """What a control record is. Types unknown here are to be ignored, not refused."""
+    """The type of a control record. Unknown types must be ignored, not refused."""
 
     ABORT = 0
     COMMIT = 1
@@ -37,9 +37,9 @@ def encode_control_key(control_type: int) -> bytes:
 
 
 def decode_control_key(key: bytes | None) -> int:
-    """The type in a control record's key: a ``ControlType`` or a number yet to be given out.
+    """The type in the key of a control record: a ``ControlType`` or an unknown number.
 
-    Later versions of the key may add fields behind these two.
+    Later versions of the key may append fields.
     """
     if key is None or len(key) < _KEY.size:
         raise CorruptBatch(f"control record key {key!r} is shorter than {_KEY.size} bytes")
@@ -76,7 +76,7 @@ def end_txn_batch(
     base_offset: int = 0,
     leader_epoch: int = NO_LEADER_EPOCH,
 ) -> bytes:
-    """The batch that commits or aborts a producer's transaction in one partition."""
+    """The batch that commits or aborts a transaction in one partition."""
     builder = BatchBuilder(
         base_offset=base_offset,
         leader_epoch=leader_epoch,
@@ -94,7 +94,7 @@ def end_txn_batch(
 def control_batch(
     records: list[tuple[int, bytes]], timestamp: int, *, base_offset: int, leader_epoch: int
 ) -> bytes:
-    """A control batch of the metadata log: pairs of type and encoded value."""
+    """A control batch of the metadata log, from pairs of type and encoded value."""
     builder = BatchBuilder(base_offset=base_offset, leader_epoch=leader_epoch, is_control=True)
     for control_type, value in records:
         builder.append(timestamp, encode_control_key(control_type), value)

@@ -1,5 +1,5 @@
-# CRC-32C for the record kernel: the checksum of batches, without the GIL. Compiled code only: plain
-# Python calls that of ``checksum``.
+# CRC-32C for the record kernel: the checksum of batches, without the GIL. For compiled code only:
+# plain Python uses that of ``checksum``.
 from moldau.record.c_types cimport i64, u8
 
 cdef extern from *:

@@ -1,13 +1,13 @@
-"""Looking into a produced batch, and changing it to what its topic wants.
+"""Checking the records of a produced batch, and converting it to the settings of its topic.
 
-Everything here costs per record or per byte, so the validator sends only those batches
-that the header cannot answer for: see there for when that is. What is small is unpacked once; what
-is large passes by in pieces (``pieces``), once for each question: are its records built as
-they say, which of them are refused, what do they look like when they are written anew.
+Everything here costs time per record or per byte, so the validator uses it only for batches that
+cannot be accepted by their header alone (see ``validator``). Small batches are decompressed once;
+large ones are processed in pieces (``pieces``), once for each purpose: to check that the records
+are well-formed, to find refused records, and to rewrite the records.
 
-A changed batch keeps its producer's identity, its offsets and its keys and values; new are
-the codec, the timestamp type, the latest timestamp and the checksum over them. Records
-are written anew only when their offsets are not 0, 1, 2 and so on, which some clients get wrong.
+A converted batch keeps its producer fields, its offsets, and its keys and values; the codec, the
+timestamp type, the largest timestamp and the checksum are new. Records are rewritten only if their
+offset deltas are not 0, 1, 2 and so on, which some clients get wrong.
 """
 
 from collections.abc import Iterator
@@ -42,14 +42,14 @@ from moldau.record.walk import TIMESTAMP_LIMIT, RecordFacts, walk_apart, walk_re
 if TYPE_CHECKING:
     from moldau.config.topic import LogConfig
 
-# The largest long, by which Kafka's settings mean "no limit".
+# The largest long, which Kafka's settings use for "no limit".
 FOREVER: Final = (1 << 63) - 1
-# Length, attributes, two deltas, two sizes and a header count take a byte each at least.
+# Length, attributes, two deltas, two sizes and a header count take at least a byte each.
 SMALLEST_RECORD: Final = 7
-# A response names as many refused records and no more: a request may have millions.
+# The maximum number of refused records in a response: a request may have millions.
 MAX_NAMED_RECORDS: Final = 1000
-# What may be done at once, by whoever has others waiting: batches up to these sizes, with so many
-# records, that unpack to so much in so few parts. Writing records anew takes longer.
+# The limits for checking a batch on the event loop: its size, the number of its records, and the
+# size and number of its decompressed parts. Rewriting records takes longer.
 QUICK_PLAIN_BYTES: Final = 2 * 1024 * 1024
 QUICK_PACKED_BYTES: Final = 64 * 1024
 QUICK_RECORDS: Final = 64 * 1024
@@ -61,16 +61,16 @@ _UNCOMPRESSED: Final = int(Codec.NONE)
 
 
 class TakesLong(Exception):  # noqa: N818  # says what is the case, and nothing is wrong
-    """The batch takes longer to check than others should have to wait: do it in a thread."""
+    """Checking the batch would block other requests for too long: do it in a thread."""
 
 
 class RecordErrors(ApiError):  # noqa: N818  # several of them, in one
-    """A batch refused because of single records; the response names the first by their index."""
+    """A batch with invalid records; the response contains the first of them by their index."""
 
     def __init__(
         self, code: ErrorCode, record_errors: list[tuple[int, str]], count: int = 0
     ) -> None:
-        """``count`` is how many there are, if that is more than are named."""
+        """``count`` is the total number, if that is more than are listed."""
         index, reason = record_errors[0]
         super().__init__(
             code,
@@ -93,7 +93,7 @@ def too_large(header: BatchHeader, config: "LogConfig") -> ApiError:
 
 
 class Fitting:
-    """One batch that has to be looked into, or changed, before the log can take it."""
+    """A batch whose records must be checked, or that must be converted, before it is appended."""
 
     def __init__(
         self,
@@ -119,16 +119,16 @@ class Fitting:
         self.target = self._target_codec()
         self.is_compacted = "compact" in config.cleanup_policy
         self.uses_log_append_time = config.message_timestamp_type == "LogAppendTime"
-        # Small records, unpacked; of large ones nothing is kept but how many bytes they are.
+        # The decompressed records if they are small; of large ones only the size is kept.
         self.small: bytes | memoryview | None = None
         self.size_bytes = 0
 
     def fit(self) -> ProducedBatch:
-        """The batch as the log shall have it, or the error that its producer shall have.
+        """The batch to append to the log.
 
         Raises:
             ApiError: see ``validate_produced``.
-            TakesLong: it may not, and nothing was changed.
+            TakesLong: it would take too long and ``may_take_long`` is false; nothing was changed.
         """
         header = self.header
         must_renumber = False
@@ -165,7 +165,7 @@ class Fitting:
         return ProducedBatch(header, sealed, rest, appended_at, True)
 
     def _target_codec(self) -> int:
-        # Markers are tiny, and whoever wrote them uncompressed wants to find them so.
+        # Markers are tiny, and uncompressed ones must stay uncompressed.
         if self.config.compression_type == "producer" or (
             self.header.is_control and self.header.compression == Codec.NONE
         ):
@@ -173,13 +173,13 @@ class Fitting:
         return CODEC_BY_NAME[self.config.compression_type]
 
     def _topic_asks(self) -> bool:
-        """Whether only the records can answer what this topic wants to know, or to change."""
+        """Whether the topic requires checks or changes of the records themselves."""
         header = self.header
         if self.is_compacted or self.target != self.source:
             return True
         if header.is_log_append_time or claims_too_many(header):
             return True
-        # The header says when the latest record was made, which decides only the upper bound.
+        # The header has the largest timestamp, which is enough only for the upper bound.
         return not self.uses_log_append_time and (
             self.config.message_timestamp_before_max_ms != FOREVER
             or self._is_too_new(header.max_timestamp)
@@ -192,7 +192,7 @@ class Fitting:
         return self.now_ms - timestamp > self.config.message_timestamp_before_max_ms
 
     def _look_inside(self) -> RecordFacts | None:
-        """Walk the records, unpacked if need be; None if they are taken unseen."""
+        """Scan the records, decompressed if needed; None if they need no check."""
         if not self.look_inside and not self._topic_asks():
             return None
         header = self.header
@@ -207,7 +207,7 @@ class Fitting:
                 if left_over:
                     break
         except UnpacksTooLarge as excess:
-            # Kafka's producers split a batch that is refused so, and send the parts.
+            # Kafka's producers react to this error by splitting the batch and sending the parts.
             raise ApiError(ErrorCode.MESSAGE_TOO_LARGE, str(excess)) from excess
         except CorruptBatch as error:
             raise invalid_record(str(error)) from error
@@ -219,7 +219,7 @@ class Fitting:
         return facts
 
     def _walk(self, records: bytes | memoryview, facts: RecordFacts) -> int:
-        # Getting the GIL back may take longer than to walk a small batch.
+        # Reacquiring the GIL may take longer than scanning a small batch.
         if self.may_take_long:
             return int(walk_apart(records, facts))
         return int(walk_records(records, 0, len(records), facts))
@@ -237,13 +237,13 @@ class Fitting:
                 raise TakesLong from None
 
     def _records(self) -> Iterator[bytes | memoryview]:
-        """All records, in pieces that end where a record does; each call begins again."""
+        """All records, in pieces that end at a record boundary; each call starts again."""
         if self.small is not None:
             return iter((self.small,))
         return whole_records(self._pieces(), self._limit())
 
     def _pieces(self) -> Iterator[bytes | memoryview]:
-        """All records, in pieces that end anywhere; each call begins again."""
+        """All records, in pieces that end anywhere; each call starts again."""
         return unpacked(self.source, self.batch[BATCH_HEADER_SIZE:], self._limit())
 
     def _limit(self) -> int:
@@ -251,8 +251,8 @@ class Fitting:
 
     def _check_records(self, facts: RecordFacts) -> None:
         header = self.header
-        # Only a broker may say when a record was appended. As in Kafka, the flag is let pass
-        # where it will be taken away and there is a timestamp to keep.
+        # Only a broker may set LogAppendTime. As in Kafka, the flag is accepted if it will be
+        # removed and there is a timestamp to keep.
         if header.is_log_append_time and (
             self.uses_log_append_time or header.max_timestamp == NO_TIMESTAMP
         ):
@@ -298,7 +298,7 @@ class Fitting:
         raise RecordErrors(code, errors, refused.refused)
 
     def _rewritten(self, must_renumber: bool) -> bytes:
-        """The records as the topic wants them: numbered if need be, and compressed."""
+        """The records as the topic requires them: renumbered if needed, and compressed."""
         if not self.may_take_long and self.size_bytes > QUICK_REWRITTEN_BYTES:
             raise TakesLong
         level = compression_level(self.target, self.config)
@@ -321,7 +321,7 @@ class Fitting:
         return rest
 
     def _renumbered(self) -> Iterator[bytes]:
-        """The records with the offset deltas 0, 1, 2 and so on, from the first's timestamp on."""
+        """The records with offset deltas 0, 1, 2 and so on, and the first timestamp as the base."""
         header = self.header
         delta = 0
         shift = 0
@@ -338,9 +338,9 @@ class Fitting:
 
 
 def claims_too_many(header: BatchHeader) -> bool:
-    """Whether the record count cannot be right, or needs extraordinary compression to be.
+    """Whether the record count is impossible, or would require extraordinary compression.
 
-    The count moves the end of the log, so it is not taken on trust when it is absurd.
+    The count advances the log end offset, so an absurd one is not trusted.
     """
     size = header.size_bytes - BATCH_HEADER_SIZE
     if header.compression == _UNCOMPRESSED:
@@ -349,7 +349,7 @@ def claims_too_many(header: BatchHeader) -> bool:
 
 
 def compression_level(codec: int, config: "LogConfig") -> int | None:
-    """What the topic says for this codec; None for one that has no levels."""
+    """The topic's level for this codec; None for a codec without levels."""
     if codec == Codec.GZIP:
         return config.compression_gzip_level
     if codec == Codec.LZ4:

@@ -1,4 +1,4 @@
-# The types in C of the names in gather.py.
+# C types for gather.py.
 cimport cython
 from moldau.record.c_types cimport i64, u8
 from moldau.record.primitives cimport copy, read_varint

@@ -1,15 +1,15 @@
-"""Fields of many records, brought together: all keys in a row, all values in a row.
+"""Collecting a field of many records: all keys in one buffer, all values in one buffer.
 
-``columns`` says where the fields of a batch lie. A reader that works on columns wants them the
-other way round: the bytes of one field of all records one after the other, the end of each, and
-a bit for each that says whether it is there at all. That is how Arrow lays out an array of
-binary values, so an array can be made of these buffers without another copy.
+``columns`` gives the positions of fields in a batch. A reader of columns needs the transposed
+layout: the bytes of one field of all records in a row, the end of each, and a validity bit for
+each. This is Arrow's layout of binary arrays, so these buffers can become an array without another
+copy.
 
-Headers are pairs within a record. ``index_headers`` lays them out as columns of their own, one
-row per pair; then they are gathered like any other field.
+Headers are pairs within a record. ``index_headers`` turns them into columns with one row per pair,
+which are then collected like any other field.
 
-This module is compiled with Cython where that is at hand (``gather.pxd`` has the types); its
-loops then let other threads run.
+This module is compiled with Cython if available (``gather.pxd`` has the types); its loops then
+release the GIL.
 """
 
 from typing import Final
@@ -17,20 +17,20 @@ from typing import Final
 from moldau.record import interpreted as cython
 from moldau.record.columns import Columns
 
-if False:  # Never run: it tells the compiler whose words ``cython.…`` are.
+if False:  # Never executed: tells the compiler what ``cython`` is.
     import cython  # type: ignore
-if not cython.compiled:  # Else they are in line, from ``primitives.pxd``.
+if not cython.compiled:  # Otherwise inlined from ``primitives.pxd``.
     from moldau.record.primitives import copy, read_varint
 
-# Ends are 32-bit numbers.
+# Ends are 32-bit integers.
 MAX_GATHERED_BYTES: Final = 0x7FFFFFFF
 
 
 class Gathered:
-    """Room for one field of ``rows`` records with ``size_bytes`` altogether, filled in turn.
+    """Buffers for one field of ``rows`` records with ``size_bytes`` in total, filled by ``append``.
 
     ``ends`` has one number more than there are rows, the first being 0. The bit of row ``i`` in
-    ``validity`` is bit ``i % 8`` of byte ``i // 8``, and set if the field is not null.
+    ``validity`` is bit ``i % 8`` of byte ``i // 8``, and is set if the field is not null.
     """
 
     __slots__ = ("data", "ends", "null_count", "rows", "size_bytes", "validity")
@@ -48,11 +48,11 @@ class Gathered:
     def append(self, records: bytes, position: memoryview, size: memoryview) -> None:
         """Copy the fields at ``position``; those of ``size`` -1 are null.
 
-        Both are columns (or the same part of both) that ``columns`` or ``index_headers`` made of
-        ``records``: where they point to is not checked again.
+        Both must be columns (or the same part of both) from ``columns`` or ``index_headers`` of
+        these ``records``: the positions are not checked again.
 
         Raises:
-            ValueError: there is no room for so many rows or bytes.
+            ValueError: there is no space for so many rows or bytes.
         """
         count = len(position)
         if len(size) != count or self.rows + count >= len(self.ends):
@@ -78,7 +78,7 @@ class Gathered:
 
 
 class HeaderColumns:
-    """One number per header in each column, those of one record after those of the last."""
+    """Columns with one number per header, in the order of the records."""
 
     __slots__ = ("key_position", "key_size", "value_position", "value_size")
 
@@ -90,7 +90,7 @@ class HeaderColumns:
 
 
 def index_headers(records: bytes, columns: Columns, first: int, last: int) -> HeaderColumns:
-    """Where the headers of the records ``first`` up to ``last`` lie."""
+    """The positions of the headers of records ``first`` to ``last`` (exclusive)."""
     positions = columns.headers_position[first:last]
     counts = columns.header_count[first:last]
     total = sum(counts)
@@ -112,7 +112,7 @@ def _copy_fields(
     validity: bytearray,
     row: int,
 ) -> int:
-    """How many fields are null, or -1 if the others do not fit."""
+    """The number of null fields, or -1 if the others do not fit."""
     source = records
     target = data
     bits = validity
@@ -140,7 +140,7 @@ def _index_headers(
     total: int,
     cells: memoryview,
 ) -> int:
-    """Fill the columns; the number of headers found."""
+    """Fill the columns; returns the number of headers."""
     source = records
     row = 0
     with cython.nogil:

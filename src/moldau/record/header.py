@@ -1,8 +1,8 @@
-"""The 61 bytes in front of every record batch (magic 2), and the checksum behind them.
+"""The 61-byte header of a record batch (magic 2), and its checksum.
 
-The base offset, the length, the leader epoch and the magic byte come before the checksum
-and are not covered by it. That is what lets a broker give a batch its offset and its
-epoch without touching the bytes that the producer signed:
+The base offset, the length, the leader epoch and the magic byte come before the checksum and are
+not covered by it. So a broker can set the offset and the epoch of a batch without touching the
+bytes that the producer checksummed:
 
     0  base offset        8    21  attributes         2    43  producer id        8
     8  length             4    23  last offset delta  4    51  producer epoch     2
@@ -10,9 +10,8 @@ epoch without touching the bytes that the producer signed:
    16  magic              1    35  max timestamp      8    57  record count       4
    17  crc-32c            4                                61  records
 
-Reading a header checks only what is needed to find the end of the batch. Whether its
-fields make sense together is the validator's question, whether the bytes are the ones
-that were written is the checksum's.
+Reading a header checks only what is needed to find the end of the batch. The validator checks
+whether its fields are consistent, and the checksum whether the bytes are unchanged.
 """
 
 import struct
@@ -30,9 +29,9 @@ Buffer = bytes | bytearray | memoryview
 BATCH_HEADER_SIZE: Final = 61
 MAGIC: Final = 2
 
-# The length field counts what follows it.
+# The length field counts the bytes after it.
 LENGTH_OVERHEAD: Final = 12
-# What a leader stamps: base offset, length, leader epoch.
+# The bytes that a leader stamps: base offset, length, leader epoch.
 STAMP_SIZE: Final = 16
 ATTRIBUTES_POSITION: Final = 21
 
@@ -48,7 +47,7 @@ TRANSACTIONAL_FLAG: Final = 0x10
 CONTROL_FLAG: Final = 0x20
 DELETE_HORIZON_FLAG: Final = 0x40
 
-# Up to here a copy of some bytes costs less than a view of them.
+# Up to this size copying bytes costs less than creating a view.
 SMALL_BATCH_BYTES: Final = 4096
 
 _MAX_INT32: Final = 0x7FFFFFFF
@@ -65,13 +64,13 @@ class CorruptBatch(ApiError):  # noqa: N818  # a state of the bytes, as in Kafka
         super().__init__(ErrorCode.CORRUPT_MESSAGE, message)
 
 
-# Here, and not with the codecs, because a class that is compiled has only compiled subclasses.
+# Here, and not with the codecs, because a compiled class can only have compiled subclasses.
 class UnpacksTooLarge(CorruptBatch):
-    """The data may be sound, but there is more of it than whoever unpacks it wants."""
+    """The data may be valid, but is larger than the caller's limit."""
 
 
 class BatchHeader:
-    """The fields of one header, and what follows from them."""
+    """The fields of a header, and derived values."""
 
     __slots__ = (
         "attributes",
@@ -106,7 +105,7 @@ class BatchHeader:
         record_count: int,
     ) -> None:
         self.base_offset = base_offset
-        # The whole batch, the twelve bytes before its length field's reach included.
+        # The whole batch, including the twelve bytes that the length field does not count.
         self.size_bytes = size_bytes
         self.partition_leader_epoch = partition_leader_epoch
         self.magic = magic
@@ -146,7 +145,7 @@ class BatchHeader:
 
     @property
     def has_delete_horizon(self) -> bool:
-        """Set by the cleaner: the base timestamp is when tombstones here may go (KIP-534)."""
+        """Set by the cleaner: the base timestamp is when its tombstones expire (KIP-534)."""
         return self.attributes & DELETE_HORIZON_FLAG != 0
 
     @property
@@ -155,7 +154,7 @@ class BatchHeader:
 
     @property
     def last_sequence(self) -> int:
-        """Sequences wrap from 2^31 - 1 to 0; a batch without one stays without one."""
+        """Sequences wrap from 2^31 - 1 to 0; -1 if the batch has no sequence."""
         if self.base_sequence == NO_SEQUENCE:
             return NO_SEQUENCE
         return (self.base_sequence + self.last_offset_delta) & _MAX_INT32
@@ -173,7 +172,7 @@ class BatchHeader:
 
 
 def read_header(data: Buffer, position: int) -> BatchHeader:
-    """The header that begins at ``position``; the records behind it need not be there yet.
+    """The header that begins at ``position``; the records after it may be missing.
 
     Raises:
         CorruptBatch: fewer than 61 bytes are left, the length is smaller than a header, or
@@ -184,7 +183,7 @@ def read_header(data: Buffer, position: int) -> BatchHeader:
             f"{len(data) - position} bytes at position {position} are too few "
             f"for a batch header of {BATCH_HEADER_SIZE}"
         )
-    # Compiled code reads numbers out of ``bytes`` without making any object.
+    # Compiled code reads integers from ``bytes`` without creating objects.
     at: i64 = 0
     if isinstance(data, bytes):
         head = data
@@ -219,7 +218,7 @@ def read_header(data: Buffer, position: int) -> BatchHeader:
 
 
 def crc_is_valid(data: Buffer, position: int, header: BatchHeader) -> bool:
-    """Whether the whole batch is in ``data`` and has the checksum its header names."""
+    """Whether ``data`` contains the whole batch and its checksum is correct."""
     end = position + header.size_bytes
     if end > len(data):
         return False
@@ -235,13 +234,13 @@ def crc_is_valid(data: Buffer, position: int, header: BatchHeader) -> bool:
 
 
 def iter_headers(data: Buffer) -> Iterator[tuple[int, BatchHeader]]:
-    """Position and header of every whole batch in ``data``, one after the other.
+    """Position and header of every complete batch in ``data``, in order.
 
-    A last batch that is cut short ends the iteration: a fetch response may carry one, and so
-    may a segment that was being written when the power went. Checksums are not looked at.
+    An incomplete last batch ends the iteration: a fetch response may contain one, and so may a
+    segment after a power failure. Checksums are not checked.
 
     Raises:
-        CorruptBatch: a header in the middle is nonsense.
+        CorruptBatch: a header in the middle is invalid.
     """
     size = len(data)
     position = 0
@@ -255,12 +254,12 @@ def iter_headers(data: Buffer) -> Iterator[tuple[int, BatchHeader]]:
 
 
 def encode_stamp(base_offset: int, size_bytes: int, leader_epoch: int) -> bytes:
-    """The first 16 bytes, all that a leader changes in a batch that it takes as it came."""
+    """The first 16 bytes, which are all that a leader changes in an otherwise unchanged batch."""
     return _STAMP.pack(base_offset, size_bytes - LENGTH_OVERHEAD, leader_epoch)
 
 
 def seal(header: BatchHeader, payload: Buffer) -> bytes:
-    """Bytes 16 to 61 for ``header`` in front of ``payload``; sets size and checksum in it.
+    """Bytes 16 to 61 of the batch with ``payload``; sets size and checksum in ``header``.
 
     ``payload`` is what follows the header: the records, compressed or not.
     """
@@ -280,7 +279,7 @@ def seal(header: BatchHeader, payload: Buffer) -> bytes:
 
 
 def encode_batch(header: BatchHeader, payload: Buffer) -> bytes:
-    """A whole batch in one piece; sets size and checksum in ``header``."""
+    """A whole batch as bytes; sets size and checksum in ``header``."""
     sealed = seal(header, payload)
     stamp = encode_stamp(header.base_offset, header.size_bytes, header.partition_leader_epoch)
     return b"".join((stamp, sealed, payload))

@@ -1,10 +1,9 @@
-"""What the record kernel says to Cython, and what it means where nobody compiled it.
+"""The names from Cython that the record kernel uses, for when it is not compiled.
 
-The kernel, ``columns`` and the modules that go over columns, loops over single records. It is
-plain Python, and Cython compiles it where it is at hand: the ``.pxd`` file beside each module
-gives its names their types in C. Two things cannot be said there and stand in the sources as
-``cython.…``; compiled, they are Cython's own, and plain, they are these. So nobody needs Cython
-to run the kernel.
+The kernel, ``columns`` and the modules that work on columns, loops over single records. It is plain
+Python, and is compiled with Cython if available: the ``.pxd`` file beside each module declares its
+C types. Two things cannot be declared there and appear in the sources as ``cython.…``; compiled
+code uses Cython's own, and plain Python uses these. So Cython is not needed to run the kernel.
 """
 
 from contextlib import nullcontext
@@ -12,5 +11,5 @@ from typing import Final
 
 # True in compiled code.
 compiled: Final[bool] = False
-# Compiled code lets other threads run within this block.
+# Compiled code releases the GIL in this block.
 nogil: Final[nullcontext[None]] = nullcontext()

@@ -1,4 +1,4 @@
-# The types in C of the names in key_hash.py.
+# C types for key_hash.py.
 cimport cython
 from moldau.record.c_types cimport i64, u8, u64
 

@@ -1,17 +1,17 @@
-"""The hash of a key that decides its partition: Murmur2 with Kafka's seed.
+"""The hash that determines the partition of a key: Murmur2 with Kafka's seed.
 
-Every client with the default partitioner computes it, so that equal keys share a partition
-whoever wrote them. ``hash_keys`` does it for all keys of a column at once.
+Every client with the default partitioner computes it, so that equal keys go to the same partition
+whichever client sends them. ``hash_keys`` computes it for all keys of a column at once.
 
-This module is compiled with Cython where that is at hand (``key_hash.pxd`` has the types); its
-loop then lets other threads run.
+This module is compiled with Cython if available (``key_hash.pxd`` has the types); its loop then
+releases the GIL.
 """
 
 from typing import Final
 
 from moldau.record import interpreted as cython
 
-if False:  # Never run: it tells the compiler whose words ``cython.…`` are.
+if False:  # Never executed: tells the compiler what ``cython`` is.
     import cython  # type: ignore
 
 _M: Final = 0x5BD1E995
@@ -20,17 +20,17 @@ _MASK: Final = 0xFFFFFFFF
 
 
 def murmur2(data: bytes) -> int:
-    """Murmur2 with Kafka's seed, as an unsigned number of 32 bits."""
+    """Murmur2 with Kafka's seed, as an unsigned 32-bit integer."""
     return _murmur2(data, 0, len(data))
 
 
 def hash_keys(keys: bytes, position: memoryview, size: memoryview, hashes: memoryview) -> None:
-    """Fill ``hashes`` with the hash of each key, and with -1 where ``size`` says null.
+    """Fill ``hashes`` with the hash of each key, and with -1 for null keys.
 
-    All three are columns of 64-bit numbers; where the first two point to is not checked.
+    All three are columns of 64-bit integers; the positions are not checked.
 
     Raises:
-        ValueError: they are not equally long.
+        ValueError: they do not have the same length.
     """
     count = len(position)
     if len(size) != count or len(hashes) != count:
@@ -62,7 +62,7 @@ def _murmur2(data: bytes, position: int, size: int) -> int:
         word = (word ^ (word >> 24)) * _M & _MASK
         value = (value * _M & _MASK) ^ word
         at += 4
-    # One to three bytes are left over, or none.
+    # Up to three bytes are left over.
     if at < position + size:
         word = 0
         end = position + size

@@ -1,4 +1,4 @@
-# The types in C of the names in offset_map.py.
+# C types for offset_map.py.
 cimport cython
 from moldau.record.c_types cimport i64, u8, u64
 from moldau.record.siphash cimport siphash_2_4_128
@@ -51,5 +51,5 @@ cdef i64 _find(u64[::1] table, u64 slots, u64 low, u64 high) noexcept nogil
 
 cdef void _prefetch(u64[::1] table, i64 at) noexcept nogil
 
-# Python sees this one as well, so that a test can compare it with what is published.
+# Also visible from Python, so that a test can compare it with published values.
 cpdef (u64, u64) _hash(const u8* data, i64 position, i64 size, const u8* seed) noexcept nogil

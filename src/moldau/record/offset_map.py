@@ -1,28 +1,26 @@
 """The latest offset of every key of a log, in bounded memory.
 
-The cleaner reads the dirty part of a log once to learn at which offset each key was written
-last, and then drops what is older. A key is kept as a hash of 16 bytes, not as itself: two
-keys in the same log will not share one in the lifetime of the universe. So an entry has 24
-bytes whatever the key, and ``log.cleaner.dedupe.buffer.size`` says how many entries there
-are, as in Kafka. When they are used up, the cleaner cleans up to ``latest_offset`` and comes
-again for the rest.
+The cleaner reads the dirty part of a log once to find the last offset of each key, and then removes
+older records. A key is stored as a hash of 16 bytes: the probability that two keys of a log have
+the same hash is negligible. So an entry takes 24 bytes whatever the key, and
+``log.cleaner.dedupe.buffer.size`` determines the number of entries, as in Kafka. When they are used
+up, the cleaner cleans up to ``latest_offset`` and continues with the rest in the next pass.
 
-The table is open-addressed: an entry lies in the slot its hash falls into, or in the next
-that is free. It starts small and grows as keys come, for a table that fits into the caches
-is several times as fast as one that is spread over all the memory it may take, and a log of
-few keys should not cost much.
+The table is open-addressed: an entry is in the slot given by its hash, or in the next free one. It
+starts small and grows with the number of keys, because a table that fits into the CPU caches is
+several times as fast as one of the maximum size, and a log with few keys should cost little memory.
 
-This module is compiled with Cython where that is at hand (``offset_map.pxd`` has the types);
-its loops then let other threads run.
+This module is compiled with Cython if available (``offset_map.pxd`` has the types); its loops then
+release the GIL.
 
 Rules this module keeps:
 
-* The hash is keyed with random bytes, drawn anew on ``clear``: nobody who writes keys can
-  make them collide, or even make them crowd one part of the table.
-* The map never holds more than ``max_entries``, and at least one slot is always free, so
-  that every search ends.
-* An offset of a key never goes back.
-* Memory is taken as the table grows and given back on ``clear``.
+* The hash is keyed with random bytes, which ``clear`` replaces: a producer cannot choose keys that
+  collide, or that crowd one part of the table.
+* The map never has more than ``max_entries``, and at least one slot is always free, so that every
+  search ends.
+* The offset of a key never decreases.
+* Memory is allocated as the table grows and released by ``clear``.
 """
 
 import contextlib
@@ -34,24 +32,24 @@ from typing import Final
 from moldau.record import interpreted as cython
 from moldau.record.columns import Columns, index_records
 
-if False:  # Never run: it tells the compiler whose words ``cython.…`` are.
+if False:  # Never executed: tells the compiler what ``cython`` is.
     import cython  # type: ignore
 
-# Two words of hash, and the offset plus one, so that memory never written to is free.
+# Two words of hash, and the offset plus one, so that zeroed memory means a free slot.
 BYTES_PER_ENTRY: Final = 24
 _FIRST_SLOTS: Final = 1 << 12
-# In slots; their size in bytes is a multiple of any page.
+# In slots; their size in bytes is a multiple of any page size.
 _MOVED_AT_ONCE: Final = 1 << 16
-# From here on a table is worth large pages, as every lookup goes to another one.
+# From this size on huge pages are worthwhile, since every lookup touches another page.
 _LARGE: Final = 8 << 20
-# A slot is found by multiplying with 32 bits of the hash.
+# The slot is computed by multiplication with 32 bits of the hash.
 _MOST_SLOTS: Final = (1 << 32) - 1
 _LARGEST_OFFSET: Final = (1 << 63) - 2
 _LARGEST_DELTA: Final = (1 << 31) - 1
 
 
 class OffsetMap:
-    """Keys to offsets. ``latest_offset`` is the largest one put or noted, -1 at first."""
+    """Maps keys to offsets. ``latest_offset`` is the largest one put or noted, -1 at first."""
 
     def __init__(self, memory_bytes: int, load_factor: float = 0.9) -> None:
         slots = min(memory_bytes // BYTES_PER_ENTRY, _MOST_SLOTS)
@@ -66,7 +64,7 @@ class OffsetMap:
         self.clear()
 
     def clear(self) -> None:
-        """Forget every key and give the memory back."""
+        """Remove all keys and release the memory."""
         self.size = 0
         self.latest_offset = -1
         self._slots = min(_FIRST_SLOTS, self._max_slots)
@@ -75,14 +73,14 @@ class OffsetMap:
         self._seed = os.urandom(16)
 
     def note_offset(self, offset: int) -> None:
-        """The log was read up to ``offset``, whether or not there were keys to put."""
+        """Record that the log was read up to ``offset``, even if there were no keys."""
         self.latest_offset = max(self.latest_offset, offset)
 
     def put_records(self, records: bytes, count: int, base_offset: int, from_offset: int) -> bool:
         """Put every record with a key and an offset of at least ``from_offset``.
 
-        ``records`` is what follows the header of a batch, decompressed. False means that the
-        map is full: the records up to ``latest_offset`` are in it, those behind are not.
+        ``records`` is what follows the header of a batch, decompressed. False means that the map is
+        full: it contains the records up to ``latest_offset``, but not those after it.
 
         Raises:
             ValueError: the records are damaged. Nothing was put.
@@ -92,9 +90,9 @@ class OffsetMap:
         return self.put_columns(columns, base_offset, from_offset) == count
 
     def put_columns(self, columns: Columns, base_offset: int, from_offset: int) -> int:
-        """Like ``put_records``, of one batch or several; returns how many records were looked at.
+        """Like ``put_records``, for one or more batches; returns the number of processed records.
 
-        If these are not all of them, the map is full: the next one had a new key.
+        If that is less than all, the map is full: the next record had a new key.
         """
         count = columns.count
         self._reserve(count)
@@ -112,7 +110,7 @@ class OffsetMap:
         return self._table[at + 2] - 1
 
     def offsets_of(self, columns: Columns) -> memoryview:
-        """The latest offset of each record's key; -1 where it is not known or there is no key."""
+        """The latest offset of each record's key; -1 if it is unknown or there is no key."""
         count = columns.count
         hashes = memoryview(bytearray(16 * count)).cast("Q")
         self._hash_keys(columns.records, columns.key_position, columns.key_size, count, hashes)
@@ -121,7 +119,7 @@ class OffsetMap:
         return found
 
     def _reserve(self, count: int) -> None:
-        """Grow, if the map may, until ``count`` more keys leave it no more than two thirds full."""
+        """Grow, within the limit, until ``count`` more keys leave it at most two thirds full."""
         slots = self._slots
         while slots < self._max_slots and 3 * (self.size + count) > 2 * slots:
             slots = min(2 * slots, self._max_slots)
@@ -129,8 +127,8 @@ class OffsetMap:
             return
         memory = _new_memory(slots)
         table = memoryview(memory).cast("Q")
-        # Entries keep their order, so the new memory is filled from its beginning to its end,
-        # while the old is given back: together they are hardly more than the new alone.
+        # Entries keep their order, so the new memory is filled from start to end while the old is
+        # released: together they take hardly more than the new alone.
         for first in range(0, self._slots, _MOVED_AT_ONCE):
             end = min(first + _MOVED_AT_ONCE, self._slots)
             self._move(first, end, table, slots)
@@ -141,7 +139,7 @@ class OffsetMap:
         self._slots = slots
 
     def _move(self, first: int, end: int, table: memoryview, slots: int) -> None:
-        """Put the entries of some slots into another ``table``."""
+        """Copy the entries of some slots into another ``table``."""
         source = self._table
         target = table
         with cython.nogil:
@@ -160,10 +158,10 @@ class OffsetMap:
         count: int,
         hashes: memoryview,
     ) -> None:
-        """Two words for each key that is not null.
+        """Compute two words for each key that is not null.
 
-        Waiting for memory is most of what a large map costs, so the memory of each key is
-        asked for at once and comes while the next ones are hashed.
+        Most of the cost of a large map is memory latency, so the slot of each key is prefetched
+        while the next keys are hashed.
         """
         data = records
         seed = self._seed
@@ -186,7 +184,7 @@ class OffsetMap:
         base_offset: int,
         from_offset: int,
     ) -> int:
-        """How many records were put or passed over, until the map was full."""
+        """The number of records that were put or skipped before the map was full."""
         table = self._table
         slots = self._slots
         size = self.size
@@ -230,7 +228,7 @@ class OffsetMap:
 
 
 def _new_memory(slots: int) -> mmap.mmap:
-    """Zeros that take no space until they are written over."""
+    """Zeroed memory that takes no space until it is written."""
     memory = mmap.mmap(-1, slots * BYTES_PER_ENTRY, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if hasattr(mmap, "MADV_HUGEPAGE") and len(memory) >= _LARGE:
         with contextlib.suppress(OSError):
@@ -239,24 +237,24 @@ def _new_memory(slots: int) -> mmap.mmap:
 
 
 def _give_back(memory: mmap.mmap, first: int, slots: int) -> None:
-    """The contents of these slots are needed no more. An advice: it does no harm to refuse it."""
+    """Release the memory of these slots. Only a hint: it may be ignored."""
     with contextlib.suppress(OSError):
         memory.madvise(mmap.MADV_DONTNEED, first * BYTES_PER_ENTRY, slots * BYTES_PER_ENTRY)
 
 
 def check_base_offset(base_offset: int) -> None:
-    """Refuse an offset from which deltas could leave 64 bits."""
+    """Raises ValueError if base offset plus delta could exceed 64 bits."""
     if base_offset < 0 or base_offset > _LARGEST_OFFSET - _LARGEST_DELTA:
         raise ValueError(f"base offset {base_offset} is out of range")
 
 
 def _first_slot(slots: int, low: int) -> int:
-    """The slot that a hash falls into: its upper bits, stretched over the table."""
+    """The slot of a hash: its upper bits, scaled to the size of the table."""
     return (low >> 32) * slots >> 32
 
 
 def _find(table: memoryview, slots: int, low: int, high: int) -> int:
-    """Where in the table this hash is, or the free slot where it belongs."""
+    """The position of this hash in the table, or of the free slot where it belongs."""
     slot = _first_slot(slots, low)
     at = 3 * slot
     while table[at + 2] != 0 and (table[at] != low or table[at + 1] != high):
@@ -268,16 +266,16 @@ def _find(table: memoryview, slots: int, low: int, high: int) -> int:
 
 
 def _prefetch(table: memoryview, at: int) -> None:
-    """Ask for memory before it is needed. Plain code has no use for it."""
+    """Prefetch memory before it is needed; in compiled code only."""
     if cython.compiled:
         prefetch(cython.address(table[at]))  # type: ignore  # noqa: F821
 
 
 def _hash(data: bytes, position: int, size: int, seed: bytes) -> tuple[int, int]:
-    """128 bits that follow from the key and the seed; nobody without the seed can tell how.
+    """A 128-bit hash of the key, which cannot be predicted without the seed.
 
-    Which function it is does not matter, since a hash never leaves its map: SipHash-2-4 costs
-    least compiled, and what hashlib has in C costs least plain.
+    The choice of function does not matter, since hashes never leave the map: SipHash-2-4 is the
+    fastest when compiled, and hashlib's C code otherwise.
     """
     if cython.compiled:
         return siphash_2_4_128(data, position, size, seed)  # type: ignore  # noqa: F821

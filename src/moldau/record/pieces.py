@@ -1,16 +1,16 @@
-"""Large batches, unpacked and packed again piece by piece.
+"""Decompressing and compressing large batches in pieces.
 
-A few kilobytes can unpack to a hundred megabytes. Whoever looks at the records does not need all
-of that at once: they pass by in pieces of ``PIECE_BYTES``, and a record that lies across several is
-put together by itself. So the memory it takes is that of a piece, or of the largest record, and a
-thread that does it lets others run between any two pieces (the codecs do while they work on one).
+A few kilobytes can expand to a hundred megabytes. They are not needed all at once: records are
+processed in pieces of ``PIECE_BYTES``, and a record that extends over several pieces is assembled
+separately. So the memory needed is that of one piece, or of the largest record, and other threads
+can run between any two pieces (and while a codec works on one).
 
     unpacked(codec, data, limit) -> whole_records(pieces) -> walk, renumber, ... -> packed(pieces)
 
 Rules this module keeps:
 
-* No more is unpacked than the limit and a piece, and no more is packed than asked for.
-* Whatever the bytes are, the only error is ``CorruptBatch`` (``UnpacksTooLarge`` beyond the limit).
+* At most one piece beyond the limit is decompressed, and no more is compressed than requested.
+* For any input the only error is ``CorruptBatch`` (``UnpacksTooLarge`` beyond the limit).
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -36,21 +36,21 @@ from moldau.record.walk import end_of_whole, size_of_first
 Piece = bytes | memoryview
 
 PIECE_BYTES: Final = 256 * 1024
-# Of what is packed, as much is given to a codec at a time.
+# The amount of compressed input given to a codec at a time.
 _INPUT_BYTES: Final = 64 * 1024
-# How far a length can reach.
+# The maximum size of a length.
 _LONGEST_VARINT: Final = 10
-# Of a stream whose size it does not know, zstd would reserve a window for the largest: hundreds
-# of megabytes at the highest levels. As much as this finds repetitions far enough back.
+# For a stream of unknown size, zstd would reserve the largest window: hundreds of megabytes at the
+# highest levels. This size finds repetitions far enough back.
 _ZSTD_SOURCE_BYTES: Final = 4 * 1024 * 1024
 
 
 def unpacked(codec: int, data: Piece, max_size: int) -> Iterator[Piece]:
-    """What was compressed, in pieces; ``max_size`` bytes at most altogether.
+    """The decompressed data, in pieces; at most ``max_size`` bytes in total.
 
     Raises:
         UnpacksTooLarge: there is more.
-        CorruptBatch: the data is damaged or cut short, or the codec does not exist.
+        CorruptBatch: the data is damaged or truncated, or the codec does not exist.
     """
     left = max_size
     for large in _decompressed(codec, memoryview(data), max_size):
@@ -66,13 +66,13 @@ def unpacked(codec: int, data: Piece, max_size: int) -> Iterator[Piece]:
 
 
 def whole_records(pieces: Iterable[Piece], max_size: int) -> Iterator[Piece]:
-    """The same bytes, cut between records. What is left over at the end, if anything, comes last.
+    """The same bytes, split between records. An incomplete record at the end comes last.
 
     Raises:
-        CorruptBatch: a record has no length, or one above ``max_size``.
+        CorruptBatch: the length of a record is invalid or above ``max_size``.
     """
-    # Of a record that goes on in the next piece: its first bytes, if they do not say how long it
-    # is; otherwise the record, as far as it is there.
+    # The state of a record that continues in the next piece: its first bytes, if they do not
+    # contain the whole length; otherwise the record, as far as it is available.
     head = b""
     record = bytearray()
     filled = 0
@@ -119,7 +119,8 @@ def whole_records(pieces: Iterable[Piece], max_size: int) -> Iterator[Piece]:
 def packed(
     codec: int, level: int | None, pieces: Iterable[Piece], size: int, max_size: int
 ) -> bytes | None:
-    """``pieces``, ``size`` bytes altogether, compressed; None if that gives over ``max_size``."""
+    """``pieces``, of ``size`` bytes in total, compressed; None if the result exceeds
+    ``max_size``."""
     first, compress, finish = _packer(codec, level, size)
     parts = [first]
     total = len(first)

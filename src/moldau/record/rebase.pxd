@@ -1,4 +1,4 @@
-# The types in C of the names in rebase.py.
+# C types for rebase.py.
 cimport cython
 from moldau.record.c_types cimport i64, u8
 from moldau.record.primitives cimport after_varint, copy, varint_size, write_varint

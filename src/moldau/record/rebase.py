@@ -13,9 +13,9 @@ from typing import Final
 from moldau.record import interpreted as cython
 from moldau.record.columns import index_records
 
-if False:  # Never run: it tells the compiler whose words ``cython.…`` are.
+if False:  # Never executed: tells the compiler what ``cython`` is.
     import cython  # type: ignore
-if not cython.compiled:  # Else they are in line, from ``primitives.pxd``.
+if not cython.compiled:  # Otherwise inlined from ``primitives.pxd``.
     from moldau.record.primitives import after_varint, copy, varint_size, write_varint
 
 # A delta and its shift stay below this, so that their sum stays within 64 bits.

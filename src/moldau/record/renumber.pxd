@@ -1,4 +1,4 @@
-# The types in C of the names in renumber.py.
+# C types for renumber.py.
 cimport cython
 from moldau.record.c_types cimport i64, u8
 from moldau.record.checked cimport fault, read_checked

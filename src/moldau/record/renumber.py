@@ -17,9 +17,9 @@ from typing import Final
 from moldau.record import interpreted as cython
 from moldau.record.checked import describe_fault
 
-if False:  # Never run: it tells the compiler whose words ``cython.…`` are.
+if False:  # Never executed: tells the compiler what ``cython`` is.
     import cython  # type: ignore
-if not cython.compiled:  # Else they are in line, from ``.pxd`` files.
+if not cython.compiled:  # Otherwise inlined from ``.pxd`` files.
     from moldau.record.checked import fault, read_checked
     from moldau.record.primitives import bytes_at, copy, varint_size, write_varint
 

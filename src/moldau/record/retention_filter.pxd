@@ -1,4 +1,4 @@
-# The types in C of the names in retention_filter.py.
+# C types for retention_filter.py.
 cimport cython
 from moldau.record.c_types cimport i64, u8
 from moldau.record.primitives cimport copy

@@ -20,9 +20,9 @@ from moldau.record import interpreted as cython
 from moldau.record.columns import Columns, index_records
 from moldau.record.offset_map import OffsetMap, check_base_offset
 
-if False:  # Never run: it tells the compiler whose words ``cython.…`` are.
+if False:  # Never executed: tells the compiler what ``cython`` is.
     import cython  # type: ignore
-if not cython.compiled:  # Else it is in line, from ``primitives.pxd``.
+if not cython.compiled:  # Otherwise inlined from ``primitives.pxd``.
     from moldau.record.primitives import copy
 
 

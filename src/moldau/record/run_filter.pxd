@@ -1,4 +1,4 @@
-# The types in C of the names in run_filter.py.
+# C types for run_filter.py.
 cimport cython
 from moldau.record.c_types cimport i64, u8
 from moldau.record.crc32c cimport crc32c_of

@@ -35,9 +35,9 @@ from moldau.record.header import (
 from moldau.record.offset_map import OffsetMap
 from moldau.record.retention_filter import Selected, select_records
 
-if False:  # Never run: it tells the compiler whose words ``cython.…`` are.
+if False:  # Never executed: tells the compiler what ``cython`` is.
     import cython  # type: ignore
-if not cython.compiled:  # Else they are in line, from ``.pxd`` files.
+if not cython.compiled:  # Otherwise inlined from ``.pxd`` files.
     from moldau.record.checksum import crc32c_of
     from moldau.record.primitives import copy
 

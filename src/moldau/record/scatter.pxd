@@ -1,4 +1,4 @@
-# The types in C of the names in scatter.py. A record is written only after its whole size was
+# C types for scatter.py. A record is written only after its whole size was
 # found to fit the room: the compiler adds no checks.
 cimport cython
 from moldau.record.c_types cimport i64, u8

@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 
 from moldau.record import interpreted as cython
 
-if False:  # Never run: it tells the compiler whose words ``cython.…`` are.
+if False:  # Never executed: tells the compiler what ``cython`` is.
     import cython  # type: ignore
-if not cython.compiled:  # Else they are in line, from ``primitives.pxd``.
+if not cython.compiled:  # Otherwise inlined from ``primitives.pxd``.
     from moldau.record.primitives import copy, varint_size, write_varint
 
 # The most that a record takes besides its fields: length, attributes, two deltas, three sizes.

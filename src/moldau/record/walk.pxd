@@ -1,4 +1,4 @@
-# The types in C of the names in walk.py. What is read is bounded by the checks of ``checked``: the
+# C types for walk.py. What is read is bounded by the checks of ``checked``: the
 # compiler adds none.
 cimport cython
 from moldau.record.c_types cimport i64, u8

@@ -22,9 +22,9 @@ from moldau.record import interpreted as cython
 from moldau.record.checked import describe_fault
 from moldau.record.header import CorruptBatch
 
-if False:  # Never run: it tells the compiler whose words ``cython.…`` are.
+if False:  # Never executed: tells the compiler what ``cython`` is.
     import cython  # type: ignore
-if not cython.compiled:  # Else they are in line, from ``.pxd`` files.
+if not cython.compiled:  # Otherwise inlined from ``.pxd`` files.
     from moldau.record.checked import fault, read_checked, skip_checked, skip_headers
     from moldau.record.primitives import bytes_at
 
