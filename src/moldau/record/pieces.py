@@ -222,7 +222,7 @@ def _unpacked_zstd(view: memoryview, max_size: int) -> Iterator[bytes]:
 def _packer(
     codec: int, level: int | None, size: int
 ) -> tuple[bytes, Callable[[Piece], bytes], Callable[[], bytes]]:
-    """What comes first, what makes of a piece what follows, and what gives the end."""
+    """The first bytes, a function that compresses a piece, and one that returns the last bytes."""
     if codec == Codec.NONE:
         return b"", bytes, bytes
     if codec == Codec.GZIP:

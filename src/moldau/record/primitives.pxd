@@ -1,4 +1,4 @@
-# What primitives.py has, in C and in line. Compiled code only.
+# The functions of primitives.py in C, inlined. For compiled code only.
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_Check
 from cpython.memoryview cimport PyMemoryView_Check, PyMemoryView_GET_BUFFER
 from libc.string cimport memcpy

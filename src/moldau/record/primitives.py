@@ -1,17 +1,17 @@
-"""What records are made of: zig-zag varints, and bytes that are copied as they are.
+"""The primitives of records: zig-zag varints, and copied bytes.
 
-Every loop of the record kernel reads and writes these few, each by a position that it takes and
-one after it that it gives. They are called several times for each record, so a call must cost
-nothing: compiled modules have them in line from ``primitives.pxd``, and these here are for where
-nobody compiled them. Each module of the kernel takes its pick behind ``cython.compiled``.
+All loops of the record kernel use these functions, each of which takes a position and returns the
+one after it. They are called several times per record, so a call must cost nothing: compiled
+modules have them inlined from ``primitives.pxd``, and these are used if nothing is compiled. Each
+module of the kernel chooses by ``cython.compiled``.
 
-Nothing is checked here. Whoever calls knows that a varint ends, that a number has at most 64 bits
-and that there is room.
+Nothing is checked here. The caller must ensure that a varint is complete, that a number has at most
+64 bits and that there is enough space.
 """
 
 
 def varint_size(value: int) -> int:
-    """How many bytes ``value`` takes."""
+    """The number of bytes that ``value`` takes."""
     raw = (value << 1) ^ (value >> 63)
     size = 1
     while raw >= 0x80:
@@ -21,7 +21,7 @@ def varint_size(value: int) -> int:
 
 
 def write_varint(target: bytearray, to: int, value: int) -> int:
-    """Write ``value``; the position after it."""
+    """Write ``value``; returns the position after it."""
     raw = (value << 1) ^ (value >> 63)
     while raw >= 0x80:
         target[to] = raw & 0x7F | 0x80
@@ -45,21 +45,21 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def after_varint(data: bytes, at: int) -> int:
-    """The position after a number, whatever it is."""
+    """The position after a number, without decoding it."""
     while data[at] >= 0x80:
         at += 1
     return at + 1
 
 
 def copy(target: bytearray, to: int, source: bytes | memoryview, start: int, end: int) -> int:
-    """Copy ``source`` from ``start`` to ``end``; the position after it in ``target``."""
+    """Copy ``source`` from ``start`` to ``end``; returns the position after it in ``target``."""
     target[to : to + end - start] = source[start:end]
     return to + end - start
 
 
 def bytes_at(data: bytes | memoryview) -> bytes | memoryview:
-    """What is in ``data``, from its first byte on; compiled, its address.
+    """The contents of ``data``; in compiled code, its address.
 
-    Good for as long as ``data`` is: a view must be of whole bytes, in a row, and not released.
+    Valid as long as ``data`` is: a view must consist of contiguous bytes and must not be released.
     """
     return data

@@ -1,4 +1,4 @@
-"""A batch that may be appended: checked, and ready for its offset and its leader epoch."""
+"""A validated batch, ready for its offset and its leader epoch."""
 
 from librt.strings import BytesWriter, write_i32_be, write_i64_be
 
@@ -6,15 +6,14 @@ from moldau.record.header import LENGTH_OVERHEAD, SMALL_BATCH_BYTES, STAMP_SIZE,
 
 
 class ProducedBatch:
-    """What the validator made of the bytes a producer sent.
+    """The result of the validation of a produced batch.
 
-    Usually the bytes are the producer's own, a view into the frame they came in, and
-    only their first 16 are written anew. Where the topic wants another codec or another
-    timestamp, the 61 bytes of the header are new, and perhaps the records too. The frame is
-    never written to.
+    Usually the bytes are the producer's own, a view into the request, and only the first 16 are
+    replaced. If the topic requires another codec or other timestamps, the 61 bytes of the header
+    are new, and possibly the records too. The request itself is never modified.
 
-    ``header`` describes the batch as it will lie in the log, except for the base offset and
-    the leader epoch, which ``parts`` is given.
+    ``header`` describes the batch as it will be in the log, except for the base offset and the
+    leader epoch, which are passed to ``parts``.
     """
 
     __slots__ = ("_rest", "_sealed", "header", "is_checked", "log_append_time")
@@ -28,17 +27,17 @@ class ProducedBatch:
         is_checked: bool = False,
     ) -> None:
         self.header = header
-        # Bytes 16 to 61 when they are new, else nothing; then what follows them.
+        # Bytes 16 to 61 if they are new, otherwise empty; then the bytes after them.
         self._sealed = sealed
         self._rest = rest
-        # -1 when the records keep the timestamps of their producer.
+        # -1 if the records keep the timestamps of their producer.
         self.log_append_time = log_append_time
-        # Whether the validator has seen it, and made it fit its topic.
+        # Whether it was validated and converted for its topic.
         self.is_checked = is_checked
 
     @staticmethod
     def unchanged(batch: bytes | memoryview, header: BatchHeader) -> "ProducedBatch":
-        """A batch that the validator takes as it came."""
+        """A batch that needs no change."""
         return ProducedBatch(header, b"", batch[STAMP_SIZE:], -1, True)
 
     @property
@@ -51,11 +50,12 @@ class ProducedBatch:
 
     @property
     def offset_of_max_timestamp(self) -> int:
-        """Relative to the base offset. A batch counts as one: the time index points at its end."""
+        """Relative to the base offset: the time index refers to the last offset of a batch."""
         return self.header.last_offset_delta
 
     def parts(self, base_offset: int, leader_epoch: int) -> list[bytes | memoryview]:
-        """The bytes to append, in order; ``size_bytes`` altogether. A small batch is one piece."""
+        """The bytes to append, in order; ``size_bytes`` in total. A small batch is a single
+        part."""
         writer = BytesWriter()
         write_i64_be(writer, base_offset)
         write_i32_be(writer, self.header.size_bytes - LENGTH_OVERHEAD)

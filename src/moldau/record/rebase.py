@@ -1,11 +1,11 @@
-"""Records moved to another base timestamp.
+"""Moving records to another base timestamp.
 
-A batch that gets a delete horizon carries it in the field of its base timestamp (KIP-534), and
-the timestamps of its records count from there. So each record is written anew with another
-delta and, as that may take more or fewer bytes, another length; the rest is copied.
+A batch with a delete horizon has it in the field of its base timestamp (KIP-534), and the
+timestamps of its records are relative to it. So each record is rewritten with another delta and, as
+that may take more or fewer bytes, another length; the rest is copied.
 
-This module is compiled with Cython where that is at hand (``rebase.pxd`` has the types); its
-loop then lets other threads run.
+This module is compiled with Cython if available (``rebase.pxd`` has the types); its loop then
+releases the GIL.
 """
 
 from typing import Final
@@ -20,7 +20,7 @@ if not cython.compiled:  # Otherwise inlined from ``primitives.pxd``.
 
 # A delta and its shift stay below this, so that their sum stays within 64 bits.
 _LIMIT: Final = 1 << 62
-# By how much a record can grow: its delta from one byte to ten, its length by one.
+# The maximum growth of a record: its delta from one byte to ten, its length by one.
 _LARGEST_GROWTH: Final = 10
 
 
@@ -52,7 +52,7 @@ def _rebase(
     shift: int,
     rebased: bytearray,
 ) -> int:
-    """How many bytes were written, or -1 minus the record whose delta is out of range."""
+    """The number of bytes written, or -1 minus the record whose delta is out of range."""
     source = records
     target = rebased
     to = 0

@@ -1,8 +1,8 @@
-"""Records as objects: taken out of a batch, and put into one.
+"""Records as objects: decoding and encoding of batches.
 
-The broker's hot paths do not come here, they pass batches on as they are. Clients, the
-metadata log, coordinators and tools do: ``decode_records`` opens a batch, ``BatchBuilder``
-writes one, byte for byte as the Java client would.
+The hot paths of the broker do not use this, since they handle batches unchanged. Clients, the
+metadata log, coordinators and tools do: ``decode_records`` decodes a batch, ``BatchBuilder`` writes
+one, byte for byte like the Java client.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,7 +39,7 @@ Headers = tuple[tuple[str, bytes | None], ...]
 NO_HEADERS: Final[Headers] = ()
 _NO_FIELD: Final = b"\x01"
 _MAX_INT32: Final = 0x7FFFFFFF
-# Header keys are text by agreement only. Bytes that are no UTF-8 come through unchanged.
+# Header keys are text only by convention. Bytes that are not UTF-8 are preserved.
 _KEY_ERRORS: Final = "surrogateescape"
 
 
@@ -56,11 +56,10 @@ class Record(NamedTuple):
 def decode_records(
     batch: Buffer, position: int = 0, *, max_size: int = MAX_DECOMPRESSED_BYTES
 ) -> list[Record]:
-    """The records of the batch at ``position``, decompressed if need be.
+    """The records of the batch at ``position``, decompressed if needed.
 
     Raises:
-        CorruptBatch: the batch is not whole, its checksum is wrong, or its records are not
-            built as they say.
+        CorruptBatch: the batch is incomplete, its checksum is wrong, or its records are malformed.
     """
     header = read_header(batch, position)
     if position + header.size_bytes > len(batch):
@@ -74,7 +73,7 @@ def decode_records(
 
 
 def decode_all(data: Buffer) -> Iterator[tuple[BatchHeader, list[Record]]]:
-    """Header and records of every whole batch in ``data``, as a fetch response carries them."""
+    """Header and records of every complete batch in ``data``, as in a fetch response."""
     for position, header in iter_headers(data):
         yield header, decode_records(data, position)
 
@@ -82,13 +81,13 @@ def decode_all(data: Buffer) -> Iterator[tuple[BatchHeader, list[Record]]]:
 def read_payload(
     batch: Buffer, position: int, header: BatchHeader, *, max_size: int = MAX_DECOMPRESSED_BYTES
 ) -> bytes:
-    """What follows the header, decompressed."""
+    """The contents after the header, decompressed."""
     view = memoryview(batch)[position + BATCH_HEADER_SIZE : position + header.size_bytes]
     return decompress(header.compression, view, max_size)
 
 
 def decode_payload(payload: bytes, header: BatchHeader) -> list[Record]:
-    """The records in a decompressed ``payload`` that belongs to ``header``."""
+    """The records in a decompressed ``payload`` with the given ``header``."""
     count = header.record_count
     if count < 0 or count > len(payload):
         raise CorruptBatch(f"batch claims {count} records in {len(payload)} bytes")
@@ -111,7 +110,7 @@ def decode_payload(payload: bytes, header: BatchHeader) -> list[Record]:
 def read_varint(data: bytes, position: i64) -> tuple[i64, i64]:
     """A zig-zag varint of at most nine bytes, and the position after it.
 
-    Nine bytes reach to 2^62 either way, farther than any field of a record may go.
+    Nine bytes cover -2^62 to 2^62, which is more than any field of a record may have.
 
     Raises:
         IndexError: the data ends within it.
@@ -175,10 +174,10 @@ def _read_field(data: bytes, position: i64, end: i64) -> tuple[bytes | None, i64
 
 
 class BatchBuilder:
-    """Records in, one batch of bytes out.
+    """Builds a batch from records.
 
-    The base timestamp is the first record's, and offsets count from ``base_offset``, unless
-    records are appended with offsets of their own, which must rise.
+    The base timestamp is that of the first record, and offsets start at ``base_offset``, unless
+    records are appended with explicit offsets, which must increase.
     """
 
     def __init__(
@@ -233,7 +232,7 @@ class BatchBuilder:
         *,
         offset: int | None = None,
     ) -> int:
-        """Add a record and return the offset it gets."""
+        """Add a record and return its offset."""
         delta = self._last_offset_delta + 1 if offset is None else offset - self._base_offset
         if not self._last_offset_delta < delta <= _MAX_INT32:
             raise ValueError(
@@ -249,12 +248,12 @@ class BatchBuilder:
         return self._base_offset + delta
 
     def build(self) -> bytes:
-        """The finished batch. An empty one cannot be written."""
+        """The complete batch. Raises ValueError if it is empty."""
         header, payload = self._finish()
         return encode_batch(header, payload)
 
     def build_for_log(self) -> ProducedBatch:
-        """The finished batch for a log of this process, which will take it without a check.
+        """The complete batch for a log of this process, which appends it without validation.
 
         For a compacted topic every record must have a key.
         """
@@ -293,7 +292,7 @@ def encode_record(
     value: bytes | None,
     headers: Sequence[tuple[str, bytes | None]],
 ) -> bytes:
-    """One record with its length in front, as it lies in an uncompressed batch."""
+    """One record with its length, as in an uncompressed batch."""
     body = bytearray(1)
     body += encode_varint(timestamp_delta)
     body += encode_varint(offset_delta)
@@ -307,7 +306,7 @@ def encode_record(
 
 
 def encode_varint(value: int) -> bytes:
-    """``value`` in zig-zag form, seven bits to the byte, lowest first."""
+    """``value`` in zig-zag encoding, seven bits per byte, lowest first."""
     if -64 <= value < 64:
         return _SHORT_VARINTS[value]
     raw = value << 1 if value >= 0 else ~(value << 1)
@@ -319,7 +318,7 @@ def encode_varint(value: int) -> bytes:
     return bytes(encoded)
 
 
-# Every varint of one byte, so placed that an index of -64 to 63 finds its own.
+# Every one-byte varint, at the index of its value, -64 to 63.
 _SHORT_VARINTS: Final = [bytes((2 * n,)) for n in range(64)] + [
     bytes((2 * -n - 1,)) for n in range(-64, 0)
 ]

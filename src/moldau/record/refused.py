@@ -1,15 +1,15 @@
-"""Which records of a batch its topic refuses: those without a key, those of the wrong time.
+"""The records of a batch that its topic refuses: without a key, or with a wrong timestamp.
 
-Most batches have none, and a walk (``walk``) tells. For one that does, its records are gone over
-again here, to name them to the producer. Naming millions would take more memory than the batch, so
-only the first are named, and all are counted.
+Most batches have none, which a walk (``walk``) detects. If there are any, the records are scanned
+again here, to list them in the response. Listing millions would take more memory than the batch, so
+only the first are listed, and all are counted.
 
-This module is compiled with Cython where that is at hand (``refused.pxd`` has the types); its
-loop then lets other threads run.
+This module is compiled with Cython if available (``refused.pxd`` has the types); its loop then
+releases the GIL.
 
 Rules this module keeps:
 
-* Whatever the bytes are, the only error is ``ValueError``, and nothing outside of them is read.
+* For any input the only error is ``ValueError``, and nothing outside the input is read.
 """
 
 from typing import Final
@@ -24,18 +24,18 @@ if not cython.compiled:  # Otherwise inlined from ``.pxd`` files.
     from moldau.record.primitives import bytes_at
 
 _LIMIT: Final = 1 << 62
-# What a refused record has in place of its timestamp, if it is its key that is missing.
+# In place of the timestamp of a refused record whose key is missing.
 NO_KEY: Final = -(1 << 63)
 _NO_KEY: Final = NO_KEY
 
 
 class RefusedRecords:
-    """What was found so far. ``found`` names the first ``most``, by index and timestamp."""
+    """The refused records so far. ``found`` lists the first ``most``, by index and timestamp."""
 
     def __init__(
         self, base_timestamp: int, *, needs_key: bool, oldest: int, latest: int, most: int
     ) -> None:
-        """Records without a timestamp (-1) are of any time."""
+        """Records without a timestamp (-1) are never refused for their time."""
         if not -_LIMIT <= base_timestamp < _LIMIT:
             raise ValueError(f"base timestamp {base_timestamp} is out of range")
         self.base_timestamp = base_timestamp
@@ -43,20 +43,20 @@ class RefusedRecords:
         self.oldest = oldest
         self.latest = latest
         self.most = most
-        # How many records were gone over, how many are refused, how many of these for their time.
+        # The numbers of records scanned, of records refused, and of those refused for their time.
         self.passed = 0
         self.refused = 0
         self.of_wrong_time = 0
         self._cells = memoryview(bytearray(16 * most)).cast("q")
 
     def found(self) -> list[tuple[int, int]]:
-        """Index and timestamp of each; ``NO_KEY`` as timestamp says that the key is missing."""
+        """Index and timestamp of each; ``NO_KEY`` as timestamp means that the key is missing."""
         count = min(self.refused, self.most)
         cells = self._cells
         return [(cells[2 * i], cells[2 * i + 1]) for i in range(count)]
 
     def look(self, records: bytes | memoryview) -> None:
-        """Go over the next records. ``records`` holds whole records only.
+        """Scan the next records. ``records`` must contain complete records only.
 
         Raises:
             ValueError: the records are damaged.

@@ -1,15 +1,15 @@
-"""Records numbered anew, and moved to another base timestamp.
+"""Renumbering records, and moving them to another base timestamp.
 
-A producer numbers the records of a batch 0, 1, 2 and so on; where one does not, the broker does.
-Each record is then written with another offset delta and, as that may take more or fewer bytes,
+A producer should number the records of a batch 0, 1, 2 and so on; if it does not, the broker does.
+Each record is then rewritten with another offset delta and, as that may take more or fewer bytes,
 another length; the rest is copied.
 
-This module is compiled with Cython where that is at hand (``renumber.pxd`` has the types); its
-loop then lets other threads run.
+This module is compiled with Cython if available (``renumber.pxd`` has the types); its loop then
+releases the GIL.
 
 Rules this module keeps:
 
-* Whatever the bytes are, the only error is ``ValueError``, and nothing outside of them is read.
+* For any input the only error is ``ValueError``, and nothing outside the input is read.
 """
 
 from typing import Final
@@ -23,8 +23,8 @@ if not cython.compiled:  # Otherwise inlined from ``.pxd`` files.
     from moldau.record.checked import fault, read_checked
     from moldau.record.primitives import bytes_at, copy, varint_size, write_varint
 
-# The least that a record takes, and the most that one can grow: a delta from one byte to ten,
-# another from one to five, and its length by one.
+# The minimum size of a record, and its maximum growth: one delta from one byte to ten, another from
+# one to five, and its length by one.
 _SMALLEST_RECORD: Final = 7
 _LARGEST_GROWTH: Final = 14
 # A delta and its shift stay below this, so that their sum stays within 64 bits.
@@ -32,7 +32,7 @@ _LIMIT: Final = 1 << 62
 
 
 def first_timestamp_delta(records: bytes | memoryview) -> int:
-    """That of the first record; 0 where there is none."""
+    """The timestamp delta of the first record; 0 if there is none."""
     source = bytes_at(records)
     size = len(records)
     _, at = read_checked(source, 0, size)
@@ -41,10 +41,10 @@ def first_timestamp_delta(records: bytes | memoryview) -> int:
 
 
 def renumber(records: bytes | memoryview, first_delta: int, shift: int) -> tuple[bytes, int]:
-    """The same records with offset deltas from ``first_delta`` on, and how many they are.
+    """The same records with offset deltas from ``first_delta`` on, and their number.
 
-    Their timestamp deltas grow by ``shift``, for a base timestamp that is as much smaller.
-    ``records`` holds whole records only.
+    Their timestamp deltas grow by ``shift``, for a base timestamp that is smaller by as much.
+    ``records`` must contain complete records only.
 
     Raises:
         ValueError: the records are damaged, or a timestamp delta would be out of range.

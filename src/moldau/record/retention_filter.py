@@ -1,16 +1,15 @@
-"""Which records of a batch a cleaning keeps.
+"""Selection of the records of a batch that compaction keeps.
 
-Of a key only the last record counts, so a record stays if the offset map knows no later one
-of its key. A record without a value, a tombstone, says that its key is gone; it stays too,
-until everybody who reads the log has had time to see it. Records without a key cannot be
-compacted and go. What lies behind the map's ``latest_offset`` was not looked at yet and stays
-whatever it is.
+Only the last record of a key is kept: a record is removed if the offset map has a later offset for
+its key. A record without a value, a tombstone, deletes its key; it is kept too, until all consumers
+have had time to read it. Records without a key cannot be compacted and are removed. Records after
+the map's ``latest_offset`` were not read yet and are always kept.
 
-The records that stay are copied as they are, their deltas included: they keep their offsets
-and timestamps as long as the batch keeps its base offset and base timestamp.
+The remaining records are copied unchanged, including their deltas: they keep their offsets and
+timestamps as long as the batch keeps its base offset and base timestamp.
 
-This module is compiled with Cython where that is at hand (``retention_filter.pxd`` has the
-types); its loops then let other threads run.
+This module is compiled with Cython if available (``retention_filter.pxd`` has the types); its loops
+then release the GIL.
 """
 
 from array import array
@@ -26,37 +25,39 @@ if not cython.compiled:  # Otherwise inlined from ``primitives.pxd``.
     from moldau.record.primitives import copy
 
 
-# A column of 64-bit numbers.
+# A column of 64-bit integers.
 Numbers: TypeAlias = "memoryview | array[int]"
 
 _FACTS: Final = 9
 
 
 class Filtered(NamedTuple):
-    """The records of one batch that stay, and what its new header needs to know of them."""
+    """The remaining records of one batch, and what its new header needs."""
 
-    # As they were, one after the other; the very same object if all of them stay.
+    # Unchanged, in order; the same object if all of them are kept.
     records: bytes
     kept: int
     discarded: int
-    # Of those kept: how many have no value. If any, the batch needs a delete horizon.
+    # The number of kept records without a value. If there are any, the batch needs a delete
+    # horizon.
     tombstones: int
-    # Of those discarded: how many have no key, which a compacted topic should not have.
+    # The number of discarded records without a key, which a compacted topic should not have.
     unkeyed: int
-    # Of those kept, relative to the batch's base; -1 as an offset, 0 as a timestamp, if none is.
+    # Of the kept records, relative to the batch's base; if there are none, -1 for offsets and 0 for
+    # timestamps.
     first_offset_delta: int
     last_offset_delta: int
     max_timestamp_delta: int
-    # The first record that has the largest timestamp.
+    # The first record with the largest timestamp.
     offset_delta_of_max_timestamp: int
 
 
 class Selected:
-    """What stays of each batch, one number per batch in each column; see ``Filtered``.
+    """The selection for each batch, in columns with one number per batch; see ``Filtered``.
 
-    ``runs`` are two numbers each: where a stretch of records that stay begins, and where it
-    ends. Those of batch ``i`` end before ``run_end[i]`` and begin where the last batch's end;
-    together they have ``size[i]`` bytes.
+    ``runs`` has two numbers for each sequence of kept records: its start and its end. Those of
+    batch ``i`` end before ``run_end[i]`` and begin at the end of the previous batch's; together
+    they have ``size[i]`` bytes.
     """
 
     __slots__ = (
@@ -88,7 +89,7 @@ class Selected:
 def filter_records(
     records: bytes, count: int, base_offset: int, offset_map: OffsetMap, keep_tombstones: bool
 ) -> Filtered:
-    """What stays of ``count`` records: what follows the header of a batch, decompressed.
+    """The selection from ``count`` records: the contents of a batch after its header, decompressed.
 
     Raises:
         ValueError: the records are damaged.
@@ -125,11 +126,11 @@ def select_records(
     delete_horizon: Numbers,
     now_ms: int,
 ) -> Selected:
-    """What stays of the records of several batches.
+    """The selection from the records of several batches.
 
-    Those of batch ``i`` are the rows from ``first_row[i]`` to ``first_row[i + 1]``, the last one
-    ends at the position ``end[i]``, and tombstones among them go from ``delete_horizon[i]`` on.
-    Offset deltas count from ``base_offset``.
+    Those of batch ``i`` are the rows ``first_row[i]`` to ``first_row[i + 1]``, the last one ends at
+    the position ``end[i]``, and its tombstones are removed from ``delete_horizon[i]`` on. Offset
+    deltas are relative to ``base_offset``.
     """
     count = len(first_row) - 1
     cells = memoryview(bytearray(8 * _FACTS * count)).cast("q")
@@ -213,7 +214,7 @@ def _select(
 
 
 def _gather(records: bytes, runs: memoryview, run_count: int, size: int) -> bytes:
-    """The bytes of the runs, one after the other, ``size`` altogether."""
+    """The concatenated bytes of the runs, ``size`` in total."""
     gathered = bytearray(size)
     source = records
     target = gathered

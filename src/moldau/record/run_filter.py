@@ -1,24 +1,24 @@
-"""A run of batches with only the records in it that a cleaning keeps.
+"""Filtering a run of batches for compaction.
 
-Most batches need nobody's opinion: all their records stay and the batch is copied as it is, or
-some stay and it is written again in front of those, or none does and it goes. So it is done here
-for all of a run, and the caller gets one buffer, ready for the file. What an index of the result
-wants to know of each batch comes beside it, as columns.
+Most batches need no special treatment: all their records are kept and the batch is copied
+unchanged, or some are kept and it is rewritten with those, or none is and it is removed. This is
+done here for a whole run, and the caller gets one buffer, ready for the file, and columns with the
+properties of each batch that an index needs.
 
-Three kinds of batches are left to the caller, who is told where the next one is:
+Three kinds of batches are left to the caller, who gets the position of the next one:
 
-* one with a tombstone that stays for now, and no delete horizon yet;
-* one of which nothing is left but whose header is still needed;
-* one with timestamps so far off that their sums could leave 64 bits.
+* a batch with a tombstone that is kept for now, and without a delete horizon;
+* a batch without any remaining record whose header is still needed;
+* a batch with timestamps so extreme that their sums could exceed 64 bits.
 
-This module is compiled with Cython where that is at hand (``run_filter.pxd`` has the types); its
-loops then let other threads run.
+This module is compiled with Cython if available (``run_filter.pxd`` has the types); its loops then
+release the GIL.
 
 Rules this module keeps:
 
-* A batch that loses nothing is not changed by a bit.
-* One that loses records keeps its header but for the length, the checksum, the number of records
-  and the largest timestamp, and its records keep their bytes.
+* A batch that loses no record is copied unchanged.
+* A batch that loses records keeps its header except for the length, the checksum, the number of
+  records and the largest timestamp, and the remaining records are copied unchanged.
 """
 
 from array import array
@@ -41,19 +41,19 @@ if not cython.compiled:  # Otherwise inlined from ``.pxd`` files.
     from moldau.record.checksum import crc32c_of
     from moldau.record.primitives import copy
 
-# Under names of our own, they have types in C.
+# With their own names, because they have C types.
 _NEVER: Final = NEVER
 _HEADER_SIZE: Final = BATCH_HEADER_SIZE
 _LENGTH_OVERHEAD: Final = LENGTH_OVERHEAD
 _CHECKED_FROM: Final = ATTRIBUTES_POSITION
 _LOG_APPEND_TIME: Final = LOG_APPEND_TIME_FLAG
-# Two numbers below this have a sum within 64 bits.
+# The sum of two numbers below this is within 64 bits.
 _LIMIT: Final = 1 << 62
 _COLUMNS: Final = 4
 
 
 class WrittenBatches:
-    """Some batches of a run after the cleaning, and one number per batch in each column."""
+    """Some filtered batches of a run, and columns with one number per batch."""
 
     __slots__ = (
         "data",
@@ -68,28 +68,28 @@ class WrittenBatches:
     def __init__(
         self, stop: int, kept: int, data: bytearray, cells: memoryview, count: int
     ) -> None:
-        # The batch of the run that the caller must look at; the number of batches if none is left.
+        # The batch of the run that the caller must handle; the number of batches if there is none.
         self.stop = stop
-        # How many records there are.
+        # The number of records.
         self.kept = kept
         self.data = data
-        # Where in ``data`` each batch begins.
+        # The position of each batch in ``data``.
         self.position = cells[:count]
         self.last_offset = cells[count : 2 * count]
-        # Of all batches up to this one; and the last offset of the first batch that has it.
+        # Of all batches up to this one; and the last offset of the first batch with that timestamp.
         self.largest_timestamp = cells[2 * count : 3 * count]
         self.offset_of_largest = cells[3 * count :]
 
 
 class RunFilter:
-    """What becomes of the batches of one run."""
+    """Filters the batches of one run."""
 
     __slots__ = ("_must_look", "_run", "_selected")
 
     def __init__(
         self, run: BatchRun, offset_map: OffsetMap, needed_offsets: "array[int]", now_ms: int
     ) -> None:
-        """``needed_offsets``, in order, are last offsets of batches whose headers are needed."""
+        """``needed_offsets``, sorted, are the last offsets of batches whose headers are needed."""
         self._run = run
         self._selected = select_records(
             run.records,
@@ -105,7 +105,7 @@ class RunFilter:
         _judge(run, self._selected, run.count, needed_offsets, len(needed_offsets), self._must_look)
 
     def write(self, first: int) -> WrittenBatches:
-        """What is left of the batches from number ``first`` on, up to one to be looked at."""
+        """The remainder of the batches from number ``first`` to the next one left to the caller."""
         run = self._run
         selected = self._selected
         stop, count, size, kept = _measure(run, selected, self._must_look, first, run.count)
@@ -148,7 +148,7 @@ def _judge(
 def _measure(
     run: BatchRun, selected: Selected, must_look: memoryview, first: int, end: int
 ) -> tuple[int, int, int, int]:
-    """Where to stop, and how many batches, bytes and records are left of those before."""
+    """Where to stop, and the number of batches, bytes and records that remain before."""
     kept = selected.kept
     size = selected.size
     stop = first
@@ -172,7 +172,7 @@ def _write(
     cells: memoryview,
     rows: int,
 ) -> None:
-    """Fill ``data`` with what is left of some batches, and the columns of ``WrittenBatches``."""
+    """Fill ``data`` with the remainder of some batches, and the columns of ``WrittenBatches``."""
     chunk = run.chunk
     source = chunk
     target = data
@@ -214,7 +214,7 @@ def _write(
 
 
 def _seal(data: bytearray, begin: int, end: int, max_timestamp: int, count: int) -> None:
-    """Let the header of a batch tell of the records that are behind it now."""
+    """Update the header of a batch for its remaining records."""
     _put_number(data, begin + 8, 4, end - begin - _LENGTH_OVERHEAD)
     _put_number(data, begin + 35, 8, max_timestamp)
     _put_number(data, begin + 57, 4, count)
@@ -222,7 +222,7 @@ def _seal(data: bytearray, begin: int, end: int, max_timestamp: int, count: int)
 
 
 def _put_number(data: bytearray, at: int, size: int, number: int) -> None:
-    """Write a number in ``size`` bytes, the highest first."""
+    """Write a big-endian integer of ``size`` bytes."""
     for i in range(size):
         data[at + size - 1 - i] = number & 0xFF
         number >>= 8

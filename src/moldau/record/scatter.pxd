@@ -1,5 +1,5 @@
-# C types for scatter.py. A record is written only after its whole size was
-# found to fit the room: the compiler adds no checks.
+# C types for scatter.py. A record is written only after a check that it fits: the compiler adds no
+# checks.
 cimport cython
 from moldau.record.c_types cimport i64, u8
 from moldau.record.primitives cimport copy, varint_size, write_varint

@@ -1,12 +1,11 @@
-"""Rows of columns into records: the way back of ``columns`` and ``gather``.
+"""Turning rows of columns into records: the inverse of ``columns`` and ``gather``.
 
-A writer that works on columns has all keys in one buffer and all values in another. Here chosen
-rows of them become the records of one batch, as they follow its header: each field is copied
-once, to where it stays. Which rows, and in which order, is the caller's business; that is how
-the rows of one partition are picked from among those of the others.
+A writer of columns has all keys in one buffer and all values in another. Here selected rows become
+the records of one batch, as they follow its header: each field is copied once, to its final
+position. The caller chooses the rows and their order, and so selects the rows of one partition.
 
-This module is compiled with Cython where that is at hand (``scatter.pxd`` has the types); its
-loop then lets other threads run.
+This module is compiled with Cython if available (``scatter.pxd`` has the types); its loop then
+releases the GIL.
 """
 
 from typing import Final, NamedTuple
@@ -18,14 +17,14 @@ if False:  # Never executed: tells the compiler what ``cython`` is.
 if not cython.compiled:  # Otherwise inlined from ``primitives.pxd``.
     from moldau.record.primitives import copy, varint_size, write_varint
 
-# The most that a record takes besides its fields: length, attributes, two deltas, three sizes.
+# The maximum size of a record besides its fields: length, attributes, two deltas, three sizes.
 LARGEST_OVERHEAD: Final = 5 + 1 + 10 + 5 + 5 + 5 + 5
 # The same for a header: its two sizes.
 LARGEST_HEADER_OVERHEAD: Final = 5 + 5
 
 
 class Field(NamedTuple):
-    """One field of all rows: row ``i`` lies in ``data`` from ``position[i]``, or is null (-1)."""
+    """One field of all rows: that of row ``i`` is at ``position[i]`` of ``data``, or null (-1)."""
 
     data: bytes
     position: memoryview
@@ -42,9 +41,9 @@ class HeaderFields(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Records as columns; every column has 64-bit numbers, one for each row.
+    """Records as columns of 64-bit integers, one for each row.
 
-    Where they point to is not checked again.
+    The positions are not checked again.
     """
 
     timestamp: memoryview
@@ -56,13 +55,13 @@ class Rows(NamedTuple):
 def write_records(
     rows: Rows, order: memoryview, first: int, last: int, room: bytearray
 ) -> tuple[int, int]:
-    """Write the rows ``order[first:last]`` into ``room`` as records, as many as it holds.
+    """Write the rows ``order[first:last]`` into ``room`` as records, as many as fit.
 
-    The first of them gives the batch its base timestamp. Gives the place in ``order`` of the
-    first row that was not written, and the number of bytes that were.
+    The first of them determines the base timestamp of the batch. Returns the index in ``order`` of
+    the first row that was not written, and the number of bytes written.
 
     Raises:
-        ValueError: the columns are not equally long, or a place is outside of ``order``.
+        ValueError: the columns differ in length, or an index is outside ``order``.
     """
     count = len(rows.timestamp)
     key, value, headers = rows.key, rows.value, rows.headers
@@ -72,7 +71,7 @@ def write_records(
         raise ValueError(f"{count} rows, of which {first} to {last} of {len(order)} are wanted")
     if headers is None:
         has_headers = False
-        # Never looked at: the rows stand in for columns that are not there.
+        # Never used: placeholders for the missing columns.
         headers = HeaderFields(key.position, key.size, key, value)
     else:
         has_headers = True
@@ -165,7 +164,7 @@ def _write_records(
 
 
 def _field_size(size: int) -> int:
-    """How many bytes a field takes with its size in front; a null is the size -1 alone."""
+    """The number of bytes of a field with its size; a null is only the size -1."""
     return 1 if size < 0 else varint_size(size) + size
 
 

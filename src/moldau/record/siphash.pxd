@@ -1,5 +1,5 @@
-# SipHash-2-4 with a result of 128 bits (Aumasson and Bernstein, "SipHash: a fast short-input
-# PRF"), for the offset map. Compiled code only: plain Python has better ones in hashlib.
+# SipHash-2-4 with a 128-bit result (Aumasson and Bernstein, "SipHash: a fast short-input PRF"), for
+# the offset map. For compiled code only: plain Python uses faster ones from hashlib.
 from libc.string cimport memcpy
 from moldau.record.c_types cimport i64, u64, u8
 

@@ -1,24 +1,26 @@
-"""What a producer may send, and what becomes of it on the way into the log.
+"""Validation of produced batches, and their conversion to the settings of the topic.
 
-The everyday batch (CreateTime, the producer's own compression, no compaction) goes to disk as it
-came, once its header, its checksum and the structure of its records are found right. Compressed
-records are unpacked for that and thrown away again: what is acknowledged must be readable, or one
-faulty producer stops every consumer of its partition. What unpacks to more than
-``MAX_DECOMPRESSED_BYTES`` is refused. Whoever calls may have no time for a long batch
-(``TakesLong``), and has a thread check it. More is done where the topic asks for it:
+A usual batch (CreateTime, the producer's compression, no compaction) is written to disk unchanged,
+after checks of its header, its checksum and the structure of its records. Compressed records are
+decompressed for the check only: acknowledged records must be readable, or one faulty producer would
+stop every consumer of its partition. Batches that expand to more than ``MAX_DECOMPRESSED_BYTES``
+are refused. A caller that cannot wait for a long check (``TakesLong``) can repeat it in a thread.
+Some settings of a topic require more:
 
-* ``cleanup.policy=compact``: does every record have a key?
-* ``message.timestamp.before.max.ms``: how old is the oldest? The header knows the latest only.
-* ``compression.type`` other than the batch's: unpack and compress again.
+* ``cleanup.policy=compact``: every record must have a key.
+* ``message.timestamp.before.max.ms``: the smallest timestamp is needed; the header has only the
+  largest.
+* ``compression.type`` other than the batch's: the records are decompressed and compressed again.
 
-What the broker itself has built is not looked into without such a reason.
+Without such a reason, the records of batches built by the broker itself are not checked.
 
 Rules this module keeps:
 
-* The frame is never written to; whatever changes is built beside it.
-* A batch is taken whole or not at all. When records are at fault, the first of them are named.
-* A batch whose checksum is right but whose contents are wrong is an INVALID_RECORD, not a
-  CORRUPT_MESSAGE: the producer made it so, and sending it again would not help.
+* The request is never modified; changed batches are new objects.
+* A batch is accepted or refused as a whole. If single records are invalid, the first of them are
+  listed.
+* A batch with a correct checksum but invalid contents is an INVALID_RECORD, not a CORRUPT_MESSAGE:
+  the producer built it that way, and a retry would not help.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -69,17 +71,17 @@ __all__ = [
 ]
 
 _FIRST_VERSION_WITH_ZSTD: Final = 7
-# As plain numbers: every batch is compared with them, and members of an enum compare slowly.
+# As plain integers: every batch is compared to them, and enum members compare slowly.
 _UNCOMPRESSED: Final = int(Codec.NONE)
 _LAST_CODEC: Final = int(Codec.ZSTD)
 
-# The smallest length field that any magic allows, and the bytes up to and including the magic.
+# The smallest length field of any magic, and the number of bytes up to and including the magic.
 _SMALLEST_LENGTH: Final = 14
 _SIZE_UP_TO_MAGIC: Final = 17
 
 
 def check_produce_version(records: memoryview | bytes, version: int) -> None:
-    """Refuse zstd in Produce requests from before there was zstd (KIP-110)."""
+    """Refuse zstd in Produce versions that do not support it (KIP-110)."""
     if (
         version < _FIRST_VERSION_WITH_ZSTD
         and len(records) >= BATCH_HEADER_SIZE
@@ -102,15 +104,15 @@ def validate_produced(
     look_inside: bool = True,
     may_take_long: bool = True,
 ) -> ProducedBatch:
-    """Check one produced batch against the rules of its topic, and make it fit them.
+    """Validate one produced batch for its topic, and convert it if needed.
 
-    Appends from inside the broker (``from_client=False``) may hold control records and need
-    not count from offset 0; ``ignore_size`` lifts ``max.message.bytes``. ``look_inside`` says
-    whether records are looked at even if the topic asks nothing of them. Any thread may call this.
+    Appends from inside the broker (``from_client=False``) may have control records and need not
+    start at offset 0; ``ignore_size`` lifts ``max.message.bytes``. ``look_inside`` means that
+    records are checked even if the topic does not require it. Any thread may call this.
 
     Raises:
         ApiError: CORRUPT_MESSAGE, INVALID_RECORD, INVALID_TIMESTAMP, MESSAGE_TOO_LARGE or
-            UNSUPPORTED_COMPRESSION_TYPE; as ``RecordErrors`` where single records are at fault.
+            UNSUPPORTED_COMPRESSION_TYPE; as ``RecordErrors`` if single records are invalid.
         TakesLong: it would take more than some milliseconds, and ``may_take_long`` is false.
     """
     batch: bytes | memoryview = b"" if records is None else records
@@ -153,14 +155,14 @@ def validate_produced(
 
 
 def fit_built(batch: ProducedBatch, config: "LogConfig", now_ms: int) -> ProducedBatch:
-    """Make a batch that this process has just built fit the rules of its topic.
+    """Convert a batch that this process has just built to the settings of its topic.
 
-    Nothing in it needs a check: it is whole, its checksum is right, and every record has a
-    key. So it goes to the log as it is, unless the topic wants other timestamps, another
-    codec, or smaller batches.
+    It needs no checks: it is complete, its checksum is correct, and every record has a key. So it
+    is appended unchanged, unless the topic requires other timestamps, another codec, or smaller
+    batches.
 
     Raises:
-        ApiError: MESSAGE_TOO_LARGE, or what ``validate_produced`` raises.
+        ApiError: MESSAGE_TOO_LARGE, or the errors of ``validate_produced``.
     """
     header = batch.header
     if header.size_bytes > config.max_message_bytes:
@@ -177,7 +179,7 @@ def fit_built(batch: ProducedBatch, config: "LogConfig", now_ms: int) -> Produce
 
 
 def _header_answers(header: BatchHeader, config: "LogConfig", now_ms: int) -> bool:
-    """Whether the header says all that this topic asks, and asks for no change of the batch."""
+    """Whether the header is sufficient for the topic's checks, and the batch needs no change."""
     return (
         config.compression_type == "producer"
         and config.message_timestamp_type == "CreateTime"
@@ -190,10 +192,10 @@ def _header_answers(header: BatchHeader, config: "LogConfig", now_ms: int) -> bo
 
 
 def _is_quick(header: BatchHeader, may_take_long: bool) -> bool:
-    """Whether the batch can be walked in a moment, unless it unpacks to too much.
+    """Whether the batch can be checked quickly, unless it expands too much.
 
     Raises:
-        TakesLong: it cannot, and may not take longer.
+        TakesLong: it cannot, and ``may_take_long`` is false.
     """
     if header.attributes & COMPRESSION_MASK != _UNCOMPRESSED:
         is_quick = header.size_bytes <= QUICK_PACKED_BYTES
@@ -207,9 +209,9 @@ def _is_quick(header: BatchHeader, may_take_long: bool) -> bool:
 def _records_agree(
     batch: bytes | memoryview, header: BatchHeader, codec: int, may_take_long: bool
 ) -> bool:
-    """Whether the records are what the header says of them: then nothing must change.
+    """Whether the records match the header, so that nothing must change.
 
-    Where they are not, ``Fitting`` looks again and finds out what is to be done, or to be said.
+    If they do not, ``Fitting`` checks them again and converts or refuses the batch.
     """
     records = batch
     position = BATCH_HEADER_SIZE
@@ -235,10 +237,10 @@ def _records_agree(
 
 
 def _refusal_of_unreadable(batch: bytes | memoryview, error: CorruptBatch) -> ApiError:
-    """Which error a batch deserves whose header cannot be read.
+    """The error for a batch whose header cannot be read.
 
-    Nonsense is corrupt, and worth sending again; no batch at all, or one of the formats
-    from before 2017, is the producer's mistake.
+    Invalid bytes are corrupt, and a retry may help; a missing batch, or one in a format from before
+    2017, is the producer's mistake.
     """
     size = len(batch)
     if size < LENGTH_OVERHEAD:
@@ -258,7 +260,7 @@ def _refusal_of_unreadable(batch: bytes | memoryview, error: CorruptBatch) -> Ap
 
 
 def _cut_to_one_batch(batch: bytes | memoryview, header: BatchHeader) -> bytes | memoryview:
-    """The first batch alone, if what follows it is but the beginning of another."""
+    """The first batch alone, if it is followed only by an incomplete one."""
     size = header.size_bytes
     if size > len(batch):
         raise invalid_record(f"a batch of {size} bytes is cut off after {len(batch)}")
@@ -280,7 +282,7 @@ def _no_such_codec(codec: int) -> ApiError:
 
 
 def _check_header(header: BatchHeader) -> None:
-    """Raise unless a client may send a batch with this header."""
+    """Raises ApiError if a client must not send a batch with this header."""
     if (
         header.record_count <= 0
         or header.last_offset_delta + 1 != header.record_count

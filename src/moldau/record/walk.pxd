@@ -1,5 +1,4 @@
-# C types for walk.py. What is read is bounded by the checks of ``checked``: the
-# compiler adds none.
+# C types for walk.py. ``checked`` checks all bounds: the compiler adds no checks.
 cimport cython
 from moldau.record.c_types cimport i64, u8
 from moldau.record.checked cimport fault, read_checked, skip_checked, skip_headers

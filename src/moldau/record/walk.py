@@ -1,19 +1,19 @@
-"""Stepping over the records of a batch without making objects of them.
+"""Scanning the records of a batch without creating objects for them.
 
-A record is a length and then, within that length: attributes, a timestamp delta, an offset
-delta, a key, a value and headers, all sizes as zig-zag varints. Walking them answers the
-questions a broker has about a batch as a whole: is it built as it says, when was its
-latest record made, does every record have a key.
+A record is a length followed by that many bytes: attributes, a timestamp delta, an offset delta, a
+key, a value and headers, with all sizes as zig-zag varints. A scan answers the questions of a
+broker about a whole batch: whether it is well-formed, its largest timestamp, and whether every
+record has a key.
 
-This module is compiled with Cython where that is at hand (``walk.pxd`` has the types): a record
-then costs about as much as a few memory reads. Interpreted it costs some microseconds, and gives
-the same answers. ``walk_records`` holds the GIL: an everyday batch is walked in less time than it
-may take to get the GIL back. ``walk_apart`` releases it, for a thread that walks a long batch.
+This module is compiled with Cython if available (``walk.pxd`` has the types): a record then costs
+about as much as a few memory reads. Interpreted it costs some microseconds, with the same results.
+``walk_records`` holds the GIL: a usual batch takes less time than reacquiring the GIL might.
+``walk_apart`` releases it, for a thread that scans a long batch.
 
 Rules this module keeps:
 
-* Whatever the bytes are, the only error is ``CorruptBatch``, nothing outside of them is read, and
-  the work is bounded by their number.
+* For any input the only error is ``CorruptBatch``, nothing outside the input is read, and the work
+  is bounded by its size.
 """
 
 from typing import Final
@@ -28,8 +28,8 @@ if not cython.compiled:  # Otherwise inlined from ``.pxd`` files.
     from moldau.record.checked import fault, read_checked, skip_checked, skip_headers
     from moldau.record.primitives import bytes_at
 
-# Timestamps beyond this are refused, so that base plus delta can never leave 64 bits. It
-# leaves room for people who count nanoseconds.
+# Timestamps beyond this are refused, so that base plus delta cannot exceed 64 bits. It is large
+# enough for nanoseconds.
 TIMESTAMP_LIMIT: Final = 1 << 62
 _LIMIT: Final = TIMESTAMP_LIMIT
 _LARGEST_TIMESTAMP: Final = (1 << 63) - 1
@@ -37,10 +37,10 @@ _LONGEST_VARINT: Final = 10
 
 
 class RecordFacts:
-    """What a walk has learnt about the records it has passed.
+    """What a scan has found out about the records so far.
 
-    ``min_timestamp`` and ``max_timestamp`` leave out records without a timestamp (-1); when
-    there is no other, ``max_timestamp`` is -1 and ``min_timestamp`` is larger.
+    ``min_timestamp`` and ``max_timestamp`` ignore records without a timestamp (-1); if there are no
+    others, ``max_timestamp`` is -1 and ``min_timestamp`` is larger.
     """
 
     def __init__(self, base_timestamp: int, record_count: int) -> None:
@@ -56,12 +56,12 @@ class RecordFacts:
 
 
 def walk_records(data: bytes | memoryview, position: int, end: int, facts: RecordFacts) -> int:
-    """Pass every record that lies whole within ``position`` to ``end``, up to those expected.
+    """Scan every complete record from ``position`` to ``end``, up to the expected number.
 
-    Returns the position after the last record passed.
+    Returns the position after the last record.
 
     Raises:
-        CorruptBatch: a record is not built as its lengths say.
+        CorruptBatch: a record does not match its lengths.
     """
     if position < 0 or end > len(data):
         raise ValueError(f"{position} to {end} is not within {len(data)} bytes")
@@ -73,7 +73,7 @@ def walk_records(data: bytes | memoryview, position: int, end: int, facts: Recor
 
 
 def walk_apart(data: bytes | memoryview, facts: RecordFacts) -> int:
-    """``walk_records`` over all of ``data``, while other threads run."""
+    """``walk_records`` over all of ``data``, without holding the GIL."""
     source = bytes_at(data)
     end = len(data)
     with cython.nogil:
@@ -84,9 +84,9 @@ def walk_apart(data: bytes | memoryview, facts: RecordFacts) -> int:
 
 
 def end_of_whole(data: bytes | memoryview) -> int:
-    """Where the last record ends that lies whole in ``data``, going by their lengths alone.
+    """The end of the last complete record in ``data``, judging by the lengths alone.
 
-    A length that no record can have is passed over as if it were 0: a walk finds it.
+    An impossible length is treated as 0: a scan of the records reports it.
     """
     source = bytes_at(data)
     end = len(data)
@@ -101,10 +101,10 @@ def end_of_whole(data: bytes | memoryview) -> int:
 
 
 def size_of_first(data: bytes | memoryview) -> int:
-    """How many bytes the first record takes with its length; 0 if the length is not whole.
+    """The size of the first record including its length; 0 if the length is incomplete.
 
     Raises:
-        CorruptBatch: it is no length.
+        CorruptBatch: the length is invalid.
     """
     source = bytes_at(data)
     end = len(data)
@@ -117,11 +117,11 @@ def size_of_first(data: bytes | memoryview) -> int:
 
 
 def _pass_records(source: bytes | memoryview, position: int, end: int, facts: RecordFacts) -> int:
-    """Where the last record ends that was passed, or a fault."""
+    """The end of the last scanned record, or a fault."""
     while facts.passed < facts.expected and position < end:
         length, start = read_checked(source, position, end)
         if start < 0 or length > end - start:
-            # Not whole. Whoever expects more records finds bytes that are left over.
+            # Incomplete. The caller finds that records are missing and bytes are left over.
             break
         at = _pass_record(source, start, start + length, facts)
         if at < 0:
@@ -132,8 +132,8 @@ def _pass_records(source: bytes | memoryview, position: int, end: int, facts: Re
 
 
 def _pass_record(source: bytes | memoryview, start: int, end: int, facts: RecordFacts) -> int:
-    """Note what the record from ``start`` to ``end`` tells; gives the end, or a fault."""
-    # The first byte is for attributes, of which there are none yet.
+    """Update ``facts`` with the record from ``start`` to ``end``; returns the end, or a fault."""
+    # The first byte is for attributes, of which none are defined yet.
     delta, at = read_checked(source, start + 1, end)
     if delta < -_LIMIT or delta >= _LIMIT:
         return fault(start, 5)
