@@ -160,8 +160,7 @@ def _plain_size(data: bytes, at: int, size: int) -> int:
 
 
 def _fill(data: bytes, at: int, size: int, next_offset: int, cells: memoryview, rows: int) -> int:
-    """Fill the columns, of ``rows`` cells each, with counted batches; returns how many are
-    valid."""
+    """Fill the columns, of ``rows`` cells each; returns the number of valid batches."""
     records = 0
     count = 0
     while count < rows - 1:

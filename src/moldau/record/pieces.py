@@ -119,8 +119,7 @@ def whole_records(pieces: Iterable[Piece], max_size: int) -> Iterator[Piece]:
 def packed(
     codec: int, level: int | None, pieces: Iterable[Piece], size: int, max_size: int
 ) -> bytes | None:
-    """``pieces``, of ``size`` bytes in total, compressed; None if the result exceeds
-    ``max_size``."""
+    """``pieces``, of ``size`` bytes in total, compressed; None if that exceeds ``max_size``."""
     first, compress, finish = _packer(codec, level, size)
     parts = [first]
     total = len(first)

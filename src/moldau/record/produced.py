@@ -54,8 +54,7 @@ class ProducedBatch:
         return self.header.last_offset_delta
 
     def parts(self, base_offset: int, leader_epoch: int) -> list[bytes | memoryview]:
-        """The bytes to append, in order; ``size_bytes`` in total. A small batch is a single
-        part."""
+        """The bytes to append, in order; ``size_bytes`` in total. A small batch is one part."""
         writer = BytesWriter()
         write_i64_be(writer, base_offset)
         write_i32_be(writer, self.header.size_bytes - LENGTH_OVERHEAD)

@@ -10,7 +10,7 @@ Rules this module keeps:
 * A scan of arbitrary bytes ends: an invalid batch raises ``CorruptSegment`` with the file, the
   position and the reason.
 * A batch that extends beyond ``end`` is invalid. In a running log ``end`` is a batch boundary, so
-  that such a batch means damage; recovery finds one after every torn write.
+  such a batch means damage; recovery finds one after every torn write.
 """
 
 import re

@@ -56,7 +56,7 @@ class CleanedTransactions:
     def on_marker(
         self, header: BatchHeader, control_type: int | None
     ) -> tuple[bool, AbortedTxn | None]:
-        """Whether a control batch is no longer needed, and the index entry if it is.
+        """Whether a control batch is obsolete; if not, also its transaction index entry, if any.
 
         ``control_type`` is the result of ``marker_type``.
         """

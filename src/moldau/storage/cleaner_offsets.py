@@ -12,7 +12,8 @@ read, which is stored in ``cleaner-offset-checkpoint``.
 Rules this module keeps:
 
 * Records that are not final are not cleaned: those in the active segment and above the last stable
-  offset. As in Kafka they need not be flushed: the pass does that (``cleaning_pass``).
+  offset. Cleanable records need not be flushed, as in Kafka: the pass flushes them
+  (``cleaning_pass``).
 * ``min.compaction.lag.ms`` protects recent records; ``max.compaction.lag.ms`` forces the cleaning
   of old ones even if the dirty ratio is small.
 * Whole segments are cleaned, so the bounds are base offsets of segments.

@@ -2,8 +2,8 @@
 
 The pass is written as one generator that runs in two places: the work that ``run`` yields is done
 by a thread, and everything between two yields by the thread that owns the log. So reading and
-writing gigabytes blocks nobody, while the list of segments is read and changed only on the owner's
-thread, without races.
+writing gigabytes does not block the owner, while the list of segments is read and changed only on
+the owner's thread, without races.
 
     owner     collect segments, transactions and producers
     thread    read the dirty part, collect the last offset of every key   (the offset map)

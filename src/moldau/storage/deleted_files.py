@@ -69,7 +69,7 @@ class DeletedFiles:
                 self._disk.remove(path, missing_ok=True)
 
     def moved(self) -> None:
-        """The directory was renamed for deletion: the files are removed together with it."""
+        """The directory was renamed: the files stay in it and are removed with it."""
         for _, segments, _ in self._waiting or ():
             for segment in segments:
                 segment.log.close()

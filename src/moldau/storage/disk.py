@@ -58,8 +58,7 @@ class DiskFile(Protocol):
         ...
 
     def preallocate(self, size: int) -> None:
-        """Reserve space up to ``size`` bytes; the logical end stays, and ``close`` frees the
-        rest."""
+        """Reserve space up to ``size`` bytes; the logical end stays. ``close`` frees the rest."""
         ...
 
     def fsync(self) -> None:
@@ -115,8 +114,7 @@ class Disk(Protocol):
     def remove(self, path: str, missing_ok: bool = False) -> None: ...
 
     def rename(self, source: str, target: str) -> None:
-        """Rename atomically, replacing a file at ``target``. Also directories
-        (``DiskFile.moved``)."""
+        """Rename a file or directory atomically (see ``DiskFile.moved``); replaces a file."""
         ...
 
     def remove_tree(self, path: str) -> None:
@@ -141,7 +139,7 @@ class Disk(Protocol):
         """Replace the file's contents, all or nothing (``path + ".tmp"``, then a rename).
 
         With ``sync`` the new contents are durable on return. Without it they survive the death of
-        the process, but a power failure may leave an empty file.
+        the process, but a power failure may leave an empty file or none.
         """
         ...
 

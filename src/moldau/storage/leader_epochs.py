@@ -110,7 +110,7 @@ class LeaderEpochCache:
         return True
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
-        """Epoch and end offset of ``epoch``: the start offset of the next later one.
+        """Return the epoch and its end offset, which is where the next epoch starts.
 
         If nothing was written in that epoch, the result is for the largest one before it. An epoch
         older than all entries ends where the log begins. If the epoch is -1 or newer than all

@@ -144,8 +144,7 @@ class LogCopy:
         return is_there and self._offset == offset and self._position < segment.size
 
     def _locate(self, offset: int) -> tuple[Segment, int] | None:
-        """The segment with the first batch that ends at or after ``offset``, and its base
-        offset."""
+        """The segment and base offset of the first batch that ends at or after ``offset``."""
         segments = self.source.segments
         for index in range(max(segments.floor_index(offset), 0), len(segments)):
             found = segments[index].find(offset)

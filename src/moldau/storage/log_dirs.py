@@ -70,7 +70,7 @@ class LogDirs:
         self.directory_ids: dict[str, bytes] = {}
         # The ids of directories that failed while in use.
         self.failed_ids: dict[str, bytes] = {}
-        # Directories that get no new partitions (cordoned.log.dirs); existing ones stay in use.
+        # Directories that get no new partitions (cordoned.log.dirs); existing partitions stay.
         self.cordoned: tuple[str, ...] = ()
 
     def open(self) -> None:

@@ -87,7 +87,7 @@ def storage_error(
     *,
     in_fsync: bool = False,
 ) -> ApiError:
-    """Return the error for the client; calls ``on_failure`` unless the error may pass."""
+    """Return the error for the client; calls ``on_failure`` if the directory must go offline."""
     if is_no_room(error) and not in_fsync:
         no_room.tell(log_dir, doing, error)
         message = f"no room on the disk of {log_dir} while {doing}: free some and try again"

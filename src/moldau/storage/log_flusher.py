@@ -177,8 +177,7 @@ class LogFlusher:
             segment.flush()
 
     def begin_move(self) -> None:
-        """Before the directory is renamed. The caller holds ``RENAMING`` until all paths are
-        updated."""
+        """Announce a rename. The caller holds ``RENAMING`` until all paths are updated."""
         self._moves += 1
 
     def moved(self, directory: str) -> None:
@@ -187,7 +186,7 @@ class LogFlusher:
         self._is_renamed = True
 
     def on_cut(self, end_offset: int) -> None:
-        """Before the log is truncated to ``end_offset``."""
+        """Invalidate pending flushes before the log is truncated to ``end_offset``."""
         with _lock:
             self._cuts += 1
             self.recovery_point = min(self.recovery_point, end_offset)

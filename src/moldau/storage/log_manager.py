@@ -9,7 +9,7 @@ Rules this module keeps:
 * A log directory belongs to one broker (``.lock``). A directory that fails goes offline with its
   partitions; the others stay in use.
 * A deleted partition is renamed first and removed after ``file.delete.delay.ms``, so that its name
-  is free immediately while readers can still finish.
+  is free immediately and its files can still be restored.
 * Future logs, the copies of replicas that are being moved, belong to the code that copies. Nothing
   here changes them until they replace their source.
 * The clean-shutdown marker is removed before the first log is opened and written after the last one
@@ -65,8 +65,8 @@ class LogManager:
     ) -> None:
         """``on_offline`` is called for each directory that fails, on the owner's thread.
 
-        ``wake`` is called, from any thread, when there is work for ``handle_failures``: ``lambda:
-        loop.call_soon_threadsafe(manager.handle_failures)``.
+        ``wake`` is called, from any thread, when there is work for ``handle_failures``, as in
+        ``lambda: loop.call_soon_threadsafe(manager.handle_failures)``.
         """
         self._disk = disk
         self._clock = clock

@@ -23,7 +23,7 @@ _Rule = Callable[[Segment, Segment | None], bool]
 def roll_if_overdue(log: "PartitionLog", now_ms: int) -> None:
     """Roll the active segment if ``segment.ms`` has passed and no append has rolled it.
 
-    Only inactive segments can be compacted.
+    Only inactive segments can be compacted, and retention deletes whole segments.
     """
     if log.segments.active.is_overdue(now_ms, log.config):
         _log.debug("%s: rolling a quiet log", log.topic_partition)
@@ -31,8 +31,7 @@ def roll_if_overdue(log: "PartitionLog", now_ms: int) -> None:
 
 
 def delete_old_segments(log: "PartitionLog", now_ms: int) -> int:
-    """Apply the retention rules of the log's configuration; returns the number of deleted
-    segments."""
+    """Apply the retention settings of the log; returns the number of deleted segments."""
     config = log.config
 
     def is_below_start(_: Segment, following: Segment | None) -> bool:

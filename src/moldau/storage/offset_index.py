@@ -149,8 +149,7 @@ class OffsetIndex(IndexFile):
         return low - 1
 
     def _search_window(self, start: int, target: int) -> int:
-        """Like ``_search_file``, in the entries from ``start`` on; -1 if the result is not
-        there."""
+        """Like ``_search_file``, in the entries from ``start`` on; -1 if it is not there."""
         size = min(TAIL_ENTRIES, self._tail_start - start)
         if size <= 0:
             return -1

@@ -221,8 +221,9 @@ class PartitionLog:
             raise self.storage_error(error, f"reading offset {start_offset} of") from error
 
     def offset_after_damage(self, error: CorruptSegment, offset: int) -> int:
-        """The offset at which a read that hit ``error`` at ``offset`` can resume, or the log end
-        offset.
+        """The offset at which a read that hit ``error`` at ``offset`` can resume.
+
+        The log end offset if there is no valid batch after the damage.
 
         Raises:
             ApiError: KAFKA_STORAGE_ERROR if the disk fails.
@@ -372,8 +373,7 @@ class PartitionLog:
         return self._submit_flush(self._flush_job(self.log_end_offset, with_last=True))
 
     def flush_elsewhere(self, up_to: int) -> Callable[[], None]:
-        """A ``flush`` for any thread to call; it guarantees nothing if the log is truncated
-        first."""
+        """A ``flush`` for any thread; it guarantees nothing if the log is truncated first."""
         job = self._flush_job(up_to, with_last=False)
         return lambda: self._run_flush(job)
 

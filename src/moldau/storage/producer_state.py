@@ -259,11 +259,11 @@ class ProducerStateManager(SnapshotFiles):
         offset: int,
         timestamp: int,
     ) -> CompletedTxn | None:
-        """Update the state after a marker was appended at ``offset``; returns the ended
-        transaction.
+        """Update the state after a marker was appended at ``offset``.
 
-        The result is None if the transaction has no data here. The caller adds an aborted one to
-        the transaction index, with ``last_stable_offset``, and then calls ``complete_txn``.
+        Returns the transaction that it ends, or None if that has no data here. The caller adds an
+        aborted one to the transaction index, with ``last_stable_offset``, and then calls
+        ``complete_txn``.
         """
         self.map_end_offset = offset + 1
         producer_id = header.producer_id
@@ -294,8 +294,7 @@ class ProducerStateManager(SnapshotFiles):
 
     @property
     def first_unstable_offset(self) -> int:
-        """Start of the first transaction that is open or not fully replicated; -1 if there is
-        none."""
+        """Start of the first transaction that is open or not fully replicated; -1 if none."""
         undecided = self.first_undecided_offset
         if not self._unreplicated:
             return undecided

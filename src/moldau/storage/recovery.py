@@ -258,8 +258,7 @@ class _Loader:
         return base_offset > expected and not self.may_have_gaps
 
     def _recover(self, segment: Segment, number: int, flushed_to: int = 0) -> int:
-        """Recover a segment, below ``flushed_to`` from headers; returns the number of bytes
-        removed."""
+        """Recover a segment, below ``flushed_to`` from headers; returns the bytes removed."""
         # The transaction index depends on the transactions that were open before.
         if number > 0:
             rebuild_producer_state(

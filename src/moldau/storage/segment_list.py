@@ -51,8 +51,7 @@ class SegmentList:
         return self._segments[bisect_right(self._base_offsets, segment.base_offset)]
 
     def overlapping(self, start_offset: int, end_offset: int) -> list[Segment]:
-        """The segments that may contain offsets from ``start_offset`` to ``end_offset``
-        (exclusive)."""
+        """The segments that may contain offsets from start to end (exclusive)."""
         first = max(self.floor_index(start_offset), 0)
         return [s for s in self._segments[first:] if s.base_offset < end_offset]
 
@@ -72,8 +71,7 @@ class SegmentList:
         return removed
 
     def remove_after(self, offset: int) -> list[Segment]:
-        """Remove and return the segments that begin after ``offset``; the last remaining is
-        active."""
+        """Remove and return the segments that begin after ``offset``."""
         keep = max(bisect_right(self._base_offsets, offset), 1)
         removed = self._segments[keep:]
         del self._segments[keep:]

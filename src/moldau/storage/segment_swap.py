@@ -1,6 +1,6 @@
 """Replacing segments with the cleaned segment made from them.
 
-On disk this is a dozen renames: of the cleaned segment from ``.cleaned`` to ``.swap``, from when on
+On disk this is a dozen renames: of the cleaned segment from ``.cleaned`` to ``.swap``, after which
 it takes precedence over its sources; of the sources to ``.deleted``; and of the cleaned segment to
 its final name. Clients should not wait for them. So files that are not being read are renamed by
 the cleaner's thread, and the owner of the log only changes its list of segments and, last, the

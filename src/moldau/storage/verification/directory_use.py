@@ -18,8 +18,11 @@ _FLOCK: Final = Struct("hhqqi4x")
 
 
 class SharedDirectoryLock:
-    """Held from construction until ``release``. Without a ``.lock`` file nothing is held: no broker
-    is running there, and creating the file would be a change."""
+    """Held from construction until ``release``.
+
+    Without a ``.lock`` file nothing is held: no broker is running there, and creating the file
+    would be a change.
+    """
 
     def __init__(self, directory: str) -> None:
         """Raises DirectoryInUse if a broker holds the directory."""

@@ -192,8 +192,7 @@ class SegmentCheck:
         return header if problem is None else _Bad(problem, header)
 
     def _place_problem(self, header: BatchHeader, position: int) -> str | None:
-        """What is wrong with the offsets of a batch. Its base offset is not covered by its
-        checksum."""
+        """What is wrong with the offsets of a batch, which its checksum does not cover."""
         expected = self._next_offset
         if header.base_offset < expected:
             return f"offset {header.base_offset} where {expected} is due"

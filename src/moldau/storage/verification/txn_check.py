@@ -135,8 +135,7 @@ class TxnIndexCheck:
         self._entries = {last: e for last, e in self._entries.items() if last >= next_offset}
 
     def finish(self, base_offset: int, next_offset: int, *, is_compacted: bool) -> list[Finding]:
-        """All findings; the offsets of the segment are ``base_offset`` to ``next_offset``
-        (exclusive)."""
+        """All findings; the segment has offsets ``base_offset`` to ``next_offset`` - 1."""
         for last, entry in self._entries.items():
             # Within the segment, compaction may have removed the marker.
             if not base_offset <= last < next_offset:
