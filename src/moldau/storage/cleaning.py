@@ -70,7 +70,7 @@ class Cleaning:
             swap.finish()
 
     def go_on_with(self, swap: Swap) -> bool:
-        """Called by the owner: take the next step of ``swap``; False if it was already complete."""
+        """Called by the owner: take the next step of ``swap``; False if it is then complete."""
         self._swap = None
         if swap.go_on():
             self._swap = swap

@@ -218,8 +218,7 @@ class LogManager:
         log_dir: str | None = None,
         is_future: bool = False,
     ) -> PartitionLog:
-        """The log, created if missing: in the requested directory, ``log_dir``, or the least
-        loaded.
+        """The log; if missing, created in the requested, the given or the least loaded directory.
 
         ``is_new=False`` means that the partition existed before: while a directory is offline the
         log may be there, so no second one is created.

@@ -518,7 +518,7 @@ class PartitionLog:
         self._flusher.on_cut(offset)
 
     def truncate_epochs(self, offset: int) -> None:
-        """Remove the epochs that start after ``offset``, the new end of the log."""
+        """Remove the epochs that start at or after ``offset``, the new end of the log."""
         self.leader_epochs.truncate_from_end(offset)
         self.latest_epoch = self.leader_epochs.latest_epoch
 
