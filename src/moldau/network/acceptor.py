@@ -1,12 +1,11 @@
-"""Accepting connections on one listening socket.
+"""Accepts connections on one listening socket.
 
-The server accepts by itself, rather than leave it to the loop, for two reasons: a
-listener that is full, or whose clients come too fast, must stop accepting, so that
-newcomers wait in the backlog as they do with Kafka; and a connection writes to its socket
-directly, for which it needs it.
+The server calls ``accept`` itself, instead of the event loop, for two reasons: a listener at its
+limit of connections, or of their rate, must stop accepting, so that new connections wait in the
+backlog as in Kafka; and a connection needs its socket to write to it directly.
 
-Connections must not take the last descriptors: a broker that cannot open its files cannot
-serve those it has. One too many is closed at once, as it would be if the limit were reached.
+Connections must not use up the file descriptors: a broker that cannot open its files cannot serve
+the connections it has. One too many is closed immediately, as if ``ulimit -n`` were reached.
 """
 
 import asyncio
@@ -18,21 +17,21 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-# Others want their turn when thousands of clients come back at once.
+# Other work must not wait while thousands of clients reconnect at the same time.
 ACCEPTS_PER_TURN = 32
 RETRY_S = 1.0
 
-# Descriptors that connections leave to files, and to whatever else has to be opened: an eighth
-# of the limit, within these bounds.
+# File descriptors reserved for files and everything else besides connections: an eighth of the
+# limit, within these bounds.
 MOST_RESERVED = 256
 LEAST_RESERVED = 16
 _OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
 class Acceptor:
-    """Watches one listening socket and hands accepted ones to ``on_accept``.
+    """Watches one listening socket and passes accepted connections to ``on_accept``.
 
-    ``wait_ms`` is asked once for each connection how long it has to wait.
+    ``wait_ms`` is called once for each connection and returns how long it has to wait.
     """
 
     def __init__(
@@ -58,17 +57,17 @@ class Acceptor:
         self._highest_fd = _highest_fd()
         self._was_refusing = False
         self._retry: asyncio.TimerHandle | None = None
-        # Accepted, but one too many of late: it waits, and all that come after it.
+        # Accepted, but above the connection rate: it waits, and so do all after it.
         self._held: tuple[socket.socket, Any] | None = None
 
     def resume(self) -> None:
-        """Accept if there is room; nothing changes if the socket is watched already."""
+        """Start accepting, unless it is paused or at its limit; may be called repeatedly."""
         if self._is_closed or self._is_watching or self._retry is not None:
             return
         if self._held is not None and self._has_room(self.listener):
             (sock, address), self._held = self._held, None
             self._on_accept(self.listener, sock, address)
-        # It may have pushed out another connection, and that have called this method.
+        # ``on_accept`` may have closed another connection, and so called this method.
         if not self._is_watching and self._has_room(self.listener):
             self._loop.add_reader(self._socket.fileno(), self._on_readable)
             self._is_watching = True
@@ -140,7 +139,7 @@ class Acceptor:
             hint,
             RETRY_S,
         )
-        # The connection stays in the backlog and the socket readable: watching on would spin.
+        # The connection stays in the backlog and the socket readable: a watch would busy-loop.
         self._pause_for(RETRY_S)
 
     def _pause_for(self, delay_s: float) -> None:
@@ -153,7 +152,7 @@ class Acceptor:
 
 
 def _highest_fd() -> int:
-    """The highest number that a connection's descriptor may have: the lowest free one is taken."""
+    """The highest descriptor for a connection: the kernel assigns the lowest free one."""
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if limit == resource.RLIM_INFINITY:
         return sys.maxsize

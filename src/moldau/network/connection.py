@@ -1,24 +1,24 @@
 """One client connection: frames in, replies out, in the order of the requests.
 
-The usual request costs no task and no future: bytes arrive, the handler answers at
-once, and the replies of everything that arrived together leave in one ``send``.
+Most requests need no task and no future: bytes arrive, the handler replies immediately, and the
+replies to all requests that arrived together are sent in one ``send``.
 
-A request that has to wait (a fetch for data to come) mutes its connection: following
-frames stay where they are until it is answered, as Kafka does it. A reply that may
-overlap (``Overlapping``) does not mute; it keeps its place in the queue of replies and
-later ones wait behind it.
+A request that has to wait (such as a fetch waiting for data) mutes its connection, as in Kafka:
+later frames are not processed until it is answered. A request whose reply is ``Overlapping`` does
+not mute; its reply keeps its place in the queue, and later replies wait behind it.
 
 Rules this module keeps:
 
-* Replies leave in the order of the requests.
-* A burst of requests is answered in shares (``turns``): after each, others are served.
-* Memory is bounded whatever the peer does. Frames are not processed while too much is
+* Replies are sent in the order of the requests.
+* A burst of requests is processed in time slices (``turns``); other connections are served in
+  between.
+* Memory is bounded whatever the peer does. Frames are not processed while too many bytes are
   unsent, and not read while too many wait to be processed.
-* While a request waits the socket is still read, so that a connection that is torn down
-  is noticed and what it waited for is cancelled.
-* A peer that only ends its side, having asked, is answered and then closed, as Kafka does
-  it. TCP does not tell whether somebody still listens; so what such a peer waits for goes
-  on for as long as it asked, and no longer than ``connections.max.idle.ms``.
+* The socket is read even while a request waits, so that a lost connection is noticed and the
+  request is cancelled.
+* A peer that closes only its sending side gets its replies before the connection is closed, as in
+  Kafka. TCP does not reveal whether the peer still reads, so its requests may wait as long as they
+  asked for, but not longer than ``connections.max.idle.ms``.
 * A connection is closed for one reason, logged in one line.
 """
 
@@ -42,7 +42,7 @@ _UNREACHABLE = (errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETUNREACH)
 
 
 class ConnectionContext:
-    """What all connections of one server share."""
+    """The objects that all connections of one server share."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class ConnectionContext:
 
 
 class _Pending:
-    """The place of a reply that cannot leave yet."""
+    """The place of a reply that cannot be sent yet."""
 
     __slots__ = ("future", "parked_bytes", "reply")
 
@@ -75,8 +75,8 @@ class _Pending:
 class Connection(asyncio.BufferedProtocol):
     """The protocol object of one connection.
 
-    With ``sock`` the connection writes to that socket itself (plaintext); without, it
-    writes through its transport.
+    With ``sock`` (plaintext) the connection writes to that socket directly, otherwise through its
+    transport.
     """
 
     def __init__(
@@ -94,18 +94,18 @@ class Connection(asyncio.BufferedProtocol):
         self.socket = sock
         self._transport: asyncio.Transport | None = None
         self._writer: Writer = Writer()
-        # Replies in request order that wait for the first of them.
+        # Replies in request order, all waiting for the first of them.
         self._in_flight: deque[_Pending] = deque()
         self._parked_bytes = 0
         self._muted_by: asyncio.Future[Reply] | None = None
         self._is_paused = False
         self._is_scheduled = False
-        # It has had its share of a turn; the frames at hand wait for the next.
+        # Its time slice is used up; the remaining frames wait for the next one.
         self._awaits_turn = False
         self._is_draining = False
-        # The peer has ended its side, and sends no more.
+        # The peer has closed its sending side.
         self._is_half_closed = False
-        # Either of the two: the connection ends when everything under way has left.
+        # Draining or half closed: the connection is closed when all replies have been sent.
         self._is_ending = False
         self._is_closed = False
 
@@ -133,14 +133,14 @@ class Connection(asyncio.BufferedProtocol):
             return
         self._reader.received(nbytes)
         self._process()
-        # After the answer has left, which is in more of a hurry.
+        # After the reply has been sent, which is more urgent.
         self.last_active = self._loop.time()
 
     def eof_received(self) -> bool:
-        """Whether the transport stays open: answers are still due, or have not left whole."""
+        """Return whether the transport stays open, because replies are still to be sent."""
         self._is_half_closed = self._is_ending = True
         if self.socket is None:
-            # TLS, of which the loop's transports cannot close one side alone.
+            # TLS: the loop's transports do not support half-closed connections.
             self._close(_PEER_CLOSED, logging.DEBUG)
         else:
             self._process_waiting()
@@ -164,14 +164,14 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def is_busy(self) -> bool:
-        """Whether a request waits or is under way, or a reply has not left whole."""
+        """Whether a request is waiting or in progress, or a reply is not completely sent."""
         return bool(self._in_flight) or self._awaits_turn or self._writer.unsent_bytes > 0
 
     @property
     def is_waiting_for_broker(self) -> bool:
-        """Whether the next move is ours: then silence of the peer is no idleness.
+        """Whether the peer is waiting for a reply, so that its connection is not idle.
 
-        Unless it has said that it will be silent: then it may be gone for good.
+        A peer that has closed its sending side does not count: it may be gone.
         """
         if self._is_half_closed:
             return False
@@ -180,7 +180,7 @@ class Connection(asyncio.BufferedProtocol):
 
     @property
     def has_unsent(self) -> bool:
-        """Whether a reply waits for the peer to read."""
+        """Whether a reply is waiting for the peer to read."""
         return self._writer.unsent_bytes > 0
 
     @property
@@ -189,11 +189,11 @@ class Connection(asyncio.BufferedProtocol):
         return self._reader.held_bytes + self._writer.unsent_bytes + self._parked_bytes
 
     def close(self, reason: str, level: int = logging.INFO) -> None:
-        """End the connection now; queued bytes leave as far as the peer takes them."""
+        """Close the connection now, after sending as many queued bytes as the peer accepts."""
         self._close(reason, level)
 
     def drain(self) -> None:
-        """Take no further request; close as soon as everything under way has left."""
+        """Accept no further requests; close when all pending replies have been sent."""
         self._is_draining = self._is_ending = True
         if self._transport is not None:
             if not self._is_half_closed:
@@ -203,7 +203,7 @@ class Connection(asyncio.BufferedProtocol):
     # --- requests ---
 
     def _process(self) -> None:
-        """Handle the frames at hand as far as that may go now, then send the replies."""
+        """Handle the received frames as far as possible now, then send the replies."""
         reader = self._reader
         share_end = -1.0
         try:
@@ -212,7 +212,7 @@ class Connection(asyncio.BufferedProtocol):
                 if frame is None:
                     break
                 self._accept(self._handle(self.session, frame))
-                # A lone request, which is what most clients send, needs no look at the clock.
+                # Most clients send single requests, for which the clock is not read.
                 if share_end > 0.0:
                     if self._now() >= share_end:
                         self._await_turn()
@@ -232,14 +232,14 @@ class Connection(asyncio.BufferedProtocol):
             self._pause(not self._is_paused)
 
     def _process_waiting(self) -> None:
-        """Go on with frames that were set aside."""
+        """Continue with frames that were set aside."""
         self._is_scheduled = False
         if not self._is_closed:
             self._reader.begin_waiting()
             self._process()
 
     def _await_turn(self) -> None:
-        """Leave the frames that are left to a later turn of the loop."""
+        """Leave the remaining frames to a later iteration of the loop."""
         if not self._awaits_turn:
             self._awaits_turn = True
             self._context.turns.later(self._on_turn)
@@ -249,7 +249,7 @@ class Connection(asyncio.BufferedProtocol):
         self._process_waiting()
 
     def _must_wait(self) -> bool:
-        """Whether the next frame has to wait: for its turn, or for a reply to be found or leave."""
+        """Whether the next frame has to wait: for a time slice, or for earlier replies."""
         if self._muted_by is not None or self._awaits_turn:
             return True
         if self._is_closed or self._is_draining:
@@ -263,7 +263,7 @@ class Connection(asyncio.BufferedProtocol):
         return len(self._in_flight) >= self._overlapping_max
 
     def _accept(self, handled: Handled) -> None:
-        """Take what the handler gave for one frame."""
+        """Process the result of the handler for one frame."""
         if isinstance(handled, list):
             if not self._in_flight:
                 self._writer.write(handled)
@@ -300,7 +300,7 @@ class Connection(asyncio.BufferedProtocol):
     def _on_done(self, future: "asyncio.Future[Reply]") -> None:
         if self._is_closed:
             if not future.cancelled():
-                future.exception()  # so that asyncio does not report it as never looked at
+                future.exception()  # so that asyncio does not report it as never retrieved
             return
         is_muting = future is self._muted_by
         if is_muting:
@@ -313,12 +313,12 @@ class Connection(asyncio.BufferedProtocol):
         if is_muting:
             self._process_waiting()
         elif not self._is_scheduled:
-            # Acknowledgements of one append come together: let them leave together.
+            # Acknowledgements of one append complete together: send them together.
             self._is_scheduled = True
             self._loop.call_soon(self._process_waiting)
 
     def _release_replies(self) -> None:
-        """Move replies to the writer, up to the first that is not there yet."""
+        """Move replies to the writer, up to the first that is not ready."""
         in_flight = self._in_flight
         while in_flight:
             pending = in_flight[0]
@@ -360,10 +360,10 @@ class Connection(asyncio.BufferedProtocol):
         else:
             self._transport.resume_reading()
 
-    # --- the end ---
+    # --- closing ---
 
     def _fail(self, error: BaseException) -> None:
-        """Close because of what a handler (or its awaitable) raised."""
+        """Close because a handler (or its awaitable) raised ``error``."""
         if isinstance(error, CloseConnection):
             self._close(error.reason, logging.WARNING)
         elif isinstance(error, MalformedMessage):
@@ -382,9 +382,10 @@ class Connection(asyncio.BufferedProtocol):
             self._close(f"a reply could not be sent: {error}", logging.ERROR)
 
     def _close_if_answered(self) -> None:
-        """The end, unless something is under way.
+        """Close the connection unless it is busy.
 
-        If nothing is, no whole frame waits either: frames wait for a turn, or for replies.
+        If it is not, no complete frame is waiting either: frames wait only for a time slice or for
+        replies.
         """
         if not self._is_closed and not self.is_busy:
             reason = "the server is stopping" if self._is_draining else _PEER_CLOSED
@@ -412,7 +413,7 @@ class Connection(asyncio.BufferedProtocol):
         self._context.on_closed(self)
 
     def _let_go(self) -> None:
-        """Send what can be sent at once, cancel what is waited for, give up the socket."""
+        """Send without waiting, cancel pending requests, and close the transport."""
         try:
             if self._transport is not None:
                 self._writer.flush()
@@ -427,7 +428,7 @@ class Connection(asyncio.BufferedProtocol):
         self._muted_by = None
         if self._transport is not None:
             if self._transport.get_write_buffer_size():
-                # A peer that does not read could keep a polite close waiting for ever.
+                # A graceful close could wait forever for a peer that does not read.
                 self._transport.abort()
             else:
                 self._transport.close()

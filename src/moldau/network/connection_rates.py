@@ -1,15 +1,14 @@
-"""How fast connections may be made: on the broker, on a listener, from an address (KIP-612).
+"""Limits on the rate of new connections: per broker, listener and address (KIP-612).
 
-A connection too many for the broker or for its listener waits, and so does everybody behind
-it in the backlog. One too many for its address is not let in: it is closed, but only after
-the wait, so that a client that tries again at once gains nothing by it.
+A connection above the rate of the broker or its listener waits, and so do all behind it in the
+backlog. One above the rate of its address is refused: it is closed, but only after a wait, so that
+a client gains nothing by reconnecting immediately.
 
 Rules this module keeps:
 
-* Brokers reach each other through a crowd: their listener has its own limit only.
-* A connection that is not let in does not count, or the one address would use up what all
-  may have.
-* Addresses that have been quiet are forgotten.
+* The limit of the broker does not apply to the inter-broker listener, only that listener's own.
+* A refused connection does not count; otherwise one address could use up the rate of all.
+* Idle addresses are removed.
 """
 
 from typing import Final
@@ -17,12 +16,12 @@ from typing import Final
 from moldau.network.limits import UNLIMITED, ServerLimits
 from moldau.network.rate import Rate
 
-# Below this many addresses it is not worth looking for quiet ones.
+# Below this many addresses, a search for idle ones is not worth its cost.
 _FEW_ADDRESSES: Final = 1024
 
 
 class ConnectionRates:
-    """Meters new connections. Time comes in from outside, and never goes back."""
+    """Measures new connections. Time is an argument, and must never decrease."""
 
     def __init__(self, limits: ServerLimits, listeners: list[str]) -> None:
         self.limits = limits
@@ -33,7 +32,7 @@ class ConnectionRates:
         self._many_addresses = _FEW_ADDRESSES
 
     def wait_ms(self, listener: str, is_protected: bool, now_ms: int) -> int:
-        """Count a new connection on ``listener``; how long it has to wait, 0 if not at all."""
+        """Count a new connection on ``listener``; returns how long it has to wait, or 0."""
         limits = self.limits
         limit = limits.listener_connection_rates.get(listener, UNLIMITED)
         wait_ms = _counted(self._by_listener[listener], limit, now_ms)
@@ -42,10 +41,9 @@ class ConnectionRates:
         return max(wait_ms, _counted(self._broker, limits.max_connection_rate, now_ms))
 
     def ip_wait_ms(self, listener: str, is_protected: bool, ip: str, now_ms: int) -> int:
-        """How long ``ip`` must be kept waiting before its new connection is closed.
+        """How long to wait before the new connection from ``ip`` is closed; 0 if it is allowed.
 
-        0 if the connection may stay. One that may not is taken back from the other counts,
-        in which it is since ``wait_ms``.
+        A refused connection is removed from the counts to which ``wait_ms`` added it.
         """
         limit = self.limits.ip_connection_rates.get(ip, self.limits.default_ip_connection_rate)
         if limit >= UNLIMITED:
@@ -69,7 +67,7 @@ class ConnectionRates:
 
     def _forget_quiet_addresses(self, now_ms: int) -> None:
         self._by_ip = {ip: rate for ip, rate in self._by_ip.items() if not rate.is_idle(now_ms)}
-        # Twice as many as are left: looking costs each newcomer the same, however many there are.
+        # Twice the remaining number, so that the amortized cost of the search is constant.
         self._many_addresses = max(_FEW_ADDRESSES, 2 * len(self._by_ip))
 
 

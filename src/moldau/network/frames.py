@@ -1,26 +1,22 @@
 """Received bytes in, request frames out; never touches a socket.
 
-A frame is four bytes of size, big endian, and that many bytes of request. Small frames
-arrive many at a time, large ones in many pieces, and both should cost one copy:
+A frame is a size (four bytes, big endian) followed by a request of that many bytes. Small frames
+arrive many at a time, large ones in many pieces; both should be copied only once:
 
-* All connections of a loop read into one shared buffer, because between asking for a
-  buffer and being told what arrived nothing else runs. What is left at the end of a
-  burst (part of a frame, or frames that have to wait) is set aside in a ``bytes`` of its
-  own, so an idle connection holds no buffer at all.
-* A frame over ``LARGE_FRAME_BYTES`` gets its own memory and is received there exactly up
-  to its end. The memory is a ``BytesIO``: its buffer can be written in place and
-  its ``getvalue()`` hands the very same memory out as ``bytes``. A ``bytearray`` would
-  have to be copied into fresh memory once more.
-
-* A burst of a few small frames, which is what a client that waits for its answers sends,
-  is copied out of the shared buffer in one piece and cut there: cutting ``bytes`` is cheaper
-  than cutting a view, by more than the copy costs.
+* All connections of a loop read into one shared buffer, because nothing else runs between
+  ``get_buffer`` and ``buffer_updated``. The rest of a burst (part of a frame, or frames that have
+  to wait) is set aside in a separate ``bytes``, so an idle connection holds no buffer at all.
+* A frame over ``LARGE_FRAME_BYTES`` is received directly into its own memory, exactly up to its
+  end. The memory is a ``BytesIO``: its buffer can be written in place, and its ``getvalue()``
+  returns the same memory as ``bytes``. A ``bytearray`` would have to be copied once more.
+* A burst of a few small frames, typical of clients that wait for each response, is copied out of
+  the shared buffer in one piece and split there: slicing ``bytes`` is cheaper than slicing a view,
+  by more than the copy costs.
 
 Rules this module keeps:
 
-* Memory for a frame is claimed in proportion to what has arrived of it, never to
-  what its size field promises.
-* Frames come out as immutable ``bytes``; nobody can hold a view into the shared buffer.
+* Memory for a frame is allocated in proportion to the bytes received, never to the size field.
+* Frames are returned as immutable ``bytes``; no caller can hold a view into the shared buffer.
 """
 
 from io import BytesIO
@@ -32,14 +28,14 @@ from librt.strings import read_i32_be
 from moldau.network.session import CloseConnection
 
 LARGE_FRAME_BYTES: Final = 65536
-# Set aside this much and there is a whole frame that could not be processed yet.
+# If this much is set aside, it includes a complete frame that could not be processed yet.
 PAUSE_BYTES: Final = 4 + LARGE_FRAME_BYTES
-# What one read may bring.
+# The most that one read returns.
 WINDOW_BYTES: Final = 131072
 SHARED_BUFFER_BYTES: Final = PAUSE_BYTES + WINDOW_BYTES
-# Bursts up to this size are copied whole before they are cut.
+# Bursts up to this size are copied as a whole before they are split.
 SMALL_BURST_BYTES: Final = 4096
-# A large frame's memory grows to this many times what has arrived of it.
+# The memory of a large frame grows to this multiple of the bytes received.
 GROWTH: Final = 4
 
 _SIZE: Final = Struct(">i")
@@ -53,16 +49,16 @@ class SharedBuffer:
 
     def __init__(self) -> None:
         self.view = memoryview(bytearray(SHARED_BUFFER_BYTES))
-        # Where a connection reads that has set nothing aside.
+        # The buffer of a connection that has set nothing aside.
         self.window = self.view[:WINDOW_BYTES]
 
 
 class FrameReader:
-    """Cuts what one connection receives into frames.
+    """Splits the bytes that one connection receives into frames.
 
-    The order of calls: ``get_buffer``, ``received``, then ``next_frame`` as often as
-    wanted, then ``end_burst`` before anything else may use the shared buffer.
-    ``begin_waiting`` stands in for the first two when frames set aside are taken up again.
+    The order of calls: ``get_buffer``, ``received``, then ``next_frame`` any number of times,
+    then ``end_burst`` before anything else may use the shared buffer. ``begin_waiting`` replaces
+    the first two to continue with frames that were set aside.
     """
 
     __slots__ = (
@@ -81,18 +77,18 @@ class FrameReader:
         self._shared = shared
         self._max_frame_bytes = max_frame_bytes
         self._set_aside = b""
-        # The burst in hand: bytes [position, end) of it have not been cut yet. It is in
+        # The current burst: its bytes [position, end) have not been split yet. It is in
         # ``_small`` if it is small, else in ``_view``.
         self._small = b""
         self._view = _NOTHING
         self._position = 0
         self._end = 0
-        # The large frame under way; of its size, ``_end`` bytes are there.
+        # The large frame being received; ``_end`` bytes of it have arrived.
         self._large: BytesIO | None = None
         self._large_size = 0
 
     def get_buffer(self) -> memoryview:
-        """Where the next bytes of this connection are to be written."""
+        """The buffer for the next bytes of this connection."""
         if self._large is not None:
             return self._large_buffer(self._large)
         kept = len(self._set_aside)
@@ -103,14 +99,14 @@ class FrameReader:
         return shared[kept : kept + WINDOW_BYTES]
 
     def received(self, size_bytes: int) -> None:
-        """``size_bytes`` more are in the buffer that was handed out last."""
+        """Note that ``size_bytes`` were written to the buffer from ``get_buffer``."""
         if self._large is not None:
             self._end += size_bytes
             return
         self._begin_burst(self._shared.view, len(self._set_aside) + size_bytes)
 
     def begin_waiting(self) -> None:
-        """Take up what an earlier burst set aside."""
+        """Continue with the bytes that an earlier burst set aside."""
         if self._large is None:
             self._begin_burst(memoryview(self._set_aside), len(self._set_aside))
 
@@ -123,7 +119,7 @@ class FrameReader:
             self._view = view
 
     def next_frame(self) -> bytes | None:
-        """The next whole frame without its size, or None if more bytes must come first.
+        """The next complete frame without its size, or None if more bytes are needed.
 
         Raises:
             CloseConnection: the size is negative or above ``socket.request.max.bytes``.
@@ -150,7 +146,7 @@ class FrameReader:
         return self._small[start:end] if is_small else bytes(self._view[start:end])
 
     def end_burst(self) -> None:
-        """Set aside what was not cut, so that the shared buffer is free again."""
+        """Set aside the remaining bytes, so that the shared buffer is free again."""
         if self._large is not None:
             return
         if self._position < self._end:
@@ -172,7 +168,7 @@ class FrameReader:
 
     @property
     def must_pause(self) -> bool:
-        """Whether reading has to stop until frames have been taken."""
+        """Whether reading has to stop until frames have been processed."""
         if self._large is not None:
             return self._end == self._large_size
         return len(self._set_aside) >= PAUSE_BYTES
@@ -188,7 +184,7 @@ class FrameReader:
         if size < 0:
             return f"request size {size} is negative"
         text = f"request size {size} is above socket.request.max.bytes={self._max_frame_bytes}"
-        # The first bytes of other protocols make sizes that people keep asking about.
+        # The first bytes of other protocols, read as a size, are a frequent source of questions.
         first = bytes(self._rest_of_burst(self._position)[:4])
         if first.isalpha() or first[:3] in (b"GET", b"PUT"):
             return f"{text}; the first bytes are {first!r}: is this an HTTP client?"
@@ -206,8 +202,8 @@ class FrameReader:
         self._end = arrived
 
     def _large_buffer(self, large: BytesIO) -> memoryview:
-        # Growing happens here and not when bytes arrive: then the loop has let go of
-        # the buffer that it was given before.
+        # The memory grows here and not when bytes arrive: by now the loop has released the
+        # previous buffer.
         view = large.getbuffer()
         if self._end == len(view):
             grown = _memory(self._large_size, self._end)
@@ -224,10 +220,10 @@ class FrameReader:
         self._large = None
         self._end = 0
         frame = large.getvalue()
-        # What getvalue() gives while the loop still holds its view is CPython's choice.
+        # The length of getvalue() while the loop still holds a view is up to CPython.
         return frame if len(frame) == size else frame[:size]
 
 
 def _memory(size: int, arrived: int) -> BytesIO:
-    """Writable memory for a frame of ``size`` bytes of which ``arrived`` are there."""
+    """Writable memory for a frame of ``size`` bytes of which ``arrived`` have been received."""
     return BytesIO(bytes(min(size, max(LARGE_FRAME_BYTES, arrived * GROWTH))))

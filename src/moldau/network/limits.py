@@ -1,9 +1,9 @@
-"""How much of the server one client, one address or one listener may take.
+"""Limits on the resources of one client, one address and one listener.
 
-``ServerLimits`` are the settings; ``ConnectionCounts`` keeps the books of open
-connections and says who may come in. Both follow Kafka: a full listener stops
-accepting, so newcomers wait in the operating system's backlog; an address over its
-own limit is turned away at once.
+``ServerLimits`` has the settings; ``ConnectionCounts`` counts open connections and determines
+whether another is allowed. Both work as in Kafka: a listener at its limit stops accepting, so new
+connections wait in the operating system's backlog; a connection from an address at its limit is
+closed immediately.
 """
 
 from collections.abc import Mapping
@@ -16,11 +16,10 @@ UNLIMITED = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class ServerLimits:
-    """Kafka's settings of the socket server, and bounds of our own.
+    """Kafka's settings of the socket server, and a few limits that Kafka does not have.
 
-    The buffer sizes default to -1, the operating system's choice: a fixed
-    size (Kafka's 102400) switches the kernel's tuning off and costs throughput, so it is
-    for those who ask for it.
+    The buffer sizes default to -1, the operating system's default: a fixed size (Kafka's 102400)
+    disables the kernel's auto-tuning and costs throughput, so it is used only if it is set.
     """
 
     request_max_bytes: int = 104857600
@@ -72,23 +71,26 @@ class ConnectionCounts:
         self._by_ip: dict[str, int] = {}
 
     def has_room(self, listener: str) -> bool:
-        """Whether ``listener`` may accept one more."""
+        """Whether ``listener`` may accept another connection."""
         limits = self.limits
         if self._by_listener[listener] >= limits.listener_max_connections.get(listener, UNLIMITED):
             return False
         return self.is_protected(listener) or self.total < limits.max_connections
 
     def is_protected(self, listener: str) -> bool:
-        """Whether brokers talk over ``listener`` while clients have another one."""
+        """Whether ``listener`` is the inter-broker listener and there is another for clients."""
         return listener == self.limits.inter_broker_listener and len(self._by_listener) > 1
 
     @property
     def excess(self) -> int:
-        """How many there are above ``max.connections``: brokers came, or the limit fell."""
+        """The number of connections above ``max.connections``.
+
+        Inter-broker connections may exceed it, and it may be lowered.
+        """
         return max(0, self.total - self.limits.max_connections)
 
     def refusal(self, ip: str) -> str | None:
-        """Why ``ip`` may not connect once more, or None if it may."""
+        """The reason to refuse another connection from ``ip``; None if it is allowed."""
         limit = self.ip_limits.get(ip, self.limits.max_connections_per_ip)
         if self._by_ip.get(ip, 0) < limit:
             return None

@@ -1,4 +1,4 @@
-"""Opening the sockets a server listens on, with errors a user can act on."""
+"""Opens the sockets a server listens on, with errors that a user can act on."""
 
 import asyncio
 import errno
@@ -12,7 +12,7 @@ Address = tuple[str, int] | tuple[str, int, int, int]
 
 
 class ListenerAddress(Protocol):
-    """Where to listen; the listeners of ``config`` are such addresses."""
+    """An address to listen on, such as a listener of ``config``."""
 
     @property
     def name(self) -> str: ...
@@ -25,17 +25,17 @@ class ListenerAddress(Protocol):
 
 
 class ListenError(Exception):
-    """A listener cannot be opened; the message names it and what would help."""
+    """A listener cannot be opened; the message has its name and the remedy."""
 
 
 async def listen(listener: ListenerAddress, limits: ServerLimits) -> list[socket.socket]:
-    """Bind ``listener``: one socket for every address its host name stands for.
+    """Bind ``listener``: one socket for every address that its host name resolves to.
 
-    An empty host means every interface, over IPv4 and IPv6. With port 0 the system picks
+    An empty host means every interface, over IPv4 and IPv6. With port 0 the system chooses
     a port, the same one for all addresses.
 
     Raises:
-        ListenError: no address could be bound, or one is taken.
+        ListenError: no address could be bound, or one is in use.
     """
     if not listener.host:
         return [_listen_everywhere(listener, limits)]
@@ -46,7 +46,7 @@ async def listen(listener: ListenerAddress, limits: ServerLimits) -> list[socket
         try:
             sock = _open(family, _with_port(address, port), limits)
         except OSError as error:
-            # "localhost" also stands for ::1 on machines that have no IPv6.
+            # "localhost" also resolves to ::1 on machines without IPv6.
             if error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
                 missing = error
                 continue
@@ -61,12 +61,12 @@ async def listen(listener: ListenerAddress, limits: ServerLimits) -> list[socket
 
 
 def plain_ip(ip: str) -> str:
-    """``ip`` as IPv4 where it is an IPv4 address seen through an IPv6 socket."""
+    """``ip``, as IPv4 if it is an IPv4-mapped IPv6 address."""
     return ip[7:] if ip.startswith("::ffff:") and "." in ip else ip
 
 
 async def resolve_ips(host: str) -> list[str]:
-    """Every address of ``host``, in the form ``plain_ip`` gives."""
+    """Every address of ``host``, in the form that ``plain_ip`` returns."""
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     return [plain_ip(str(entry[4][0])) for entry in found]
@@ -89,7 +89,7 @@ async def _resolve(
             f"({error.strerror}); use a name or an address of this machine, or no host "
             "to listen everywhere"
         ) from error
-    # IPv4 first: with port 0 it decides the port.
+    # IPv4 first: with port 0 it determines the port.
     found.sort(key=lambda entry: entry[0])
     return [(entry[0], cast(Address, entry[4])) for entry in found]
 
@@ -116,8 +116,8 @@ def _open(
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0 if dual else 1)
-        # Accepted sockets inherit both, and only a size known before the handshake can
-        # widen the TCP window.
+        # Accepted sockets inherit both sizes, and the TCP window can be scaled only if the size
+        # is set before the handshake.
         if limits.receive_buffer_bytes > 0:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, limits.receive_buffer_bytes)
         if limits.send_buffer_bytes > 0:

@@ -1,9 +1,9 @@
-"""Telling the C library to keep memory that large requests will need again.
+"""Makes the C library keep freed memory, which the next large request will need.
 
-A request of 256 KB is received into fresh memory and freed when it has been written to
-the log. By default glibc gives such memory back to the kernel and the next request has
-to touch new pages, which costs several times what receiving costs: on a virtual machine
-350 MB/s instead of 1,500. So a broker raises the thresholds once, when it starts.
+A request of 256 KB is received into newly allocated memory, which is freed after the append. By
+default glibc returns such memory to the kernel, and the next request has to touch new pages, which
+costs several times as much as receiving it: on a virtual machine, 350 MB/s instead of 1,500. So a
+broker raises the thresholds once, when it starts.
 """
 
 TRIM_THRESHOLD_BYTES = 32 * 1024 * 1024
@@ -14,10 +14,10 @@ _M_MMAP_THRESHOLD = -3
 
 
 def keep_freed_memory() -> bool:
-    """Keep up to ``TRIM_THRESHOLD_BYTES`` of freed memory in the process; whether that worked.
+    """Keep up to ``TRIM_THRESHOLD_BYTES`` of freed memory; returns whether that is supported.
 
-    Blocks above ``MMAP_THRESHOLD_BYTES`` still go back to the kernel at once. C libraries
-    other than glibc have no such switch, and nothing happens there.
+    Blocks above ``MMAP_THRESHOLD_BYTES`` are still returned to the kernel immediately. C libraries
+    other than glibc do not support this; nothing is changed there.
     """
     import ctypes  # here, because only a broker needs it
 

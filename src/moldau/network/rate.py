@@ -1,13 +1,13 @@
-"""How often something happened per second of late, and how long to wait if too often.
+"""Measures a rate over a sliding window, and how long to wait if it is above a limit.
 
-Counts are kept in samples of equal length, as Kafka keeps them: the rate is what the
-samples hold, over the time since the oldest of them began. Time that a young meter has not
-seen yet counts as quiet, all but one sample of it, so a burst after silence may be as large
-as the limit times that time.
+Counts are kept in samples of equal length, as in Kafka: the rate is the sum of the samples over
+the time since the oldest of them began. A new meter treats the time before its first sample as
+idle, up to all but one sample of the window, so a burst after an idle period may be as large as
+the limit times that time.
 
 Rules this module keeps:
 
-* Memory is bounded: one sample more than asked for, for one that reaches into the window.
+* Memory is bounded: at most one sample more than configured, which is partly in the window.
 * A wait is never longer than one sample (Kafka's ``quota.window.size.seconds``).
 """
 
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 
 class RateWindow(NamedTuple):
-    """Over what time rates are measured."""
+    """The window over which rates are measured."""
 
     samples: int = 11
     """quota.window.num"""
@@ -38,7 +38,7 @@ class _Sample:
 
 
 class Rate:
-    """Meters one thing; ``now_ms`` comes in, and never goes back."""
+    """One meter. ``now_ms`` must never decrease."""
 
     __slots__ = ("_samples", "_window")
 
@@ -54,15 +54,15 @@ class Rate:
         samples[-1].last_ms = now_ms
 
     def is_idle(self, now_ms: int) -> bool:
-        """Whether nothing of what was recorded counts any more."""
+        """Whether everything recorded has left the window."""
         self._forget(now_ms)
         return not self._samples
 
     def excess_ms(self, limit: float, now_ms: int) -> int:
-        """How long nothing may happen for the rate to fall to ``limit`` per second; 0 if it has.
+        """How long to wait until the rate falls to ``limit`` per second; 0 if it is not above.
 
-        A count ``c`` is within the limit over ``c / limit`` seconds: what is missing of
-        those is the wait.
+        A count ``c`` is within the limit over ``c / limit`` seconds; the wait is that time less
+        the time elapsed.
         """
         self._forget(now_ms)
         count = sum(sample.count for sample in self._samples)
@@ -73,13 +73,13 @@ class Rate:
         return min(round(count * 1000 / limit - elapsed_ms), longest_ms) if limit else longest_ms
 
     def _forget(self, now_ms: int) -> None:
-        """Drop the samples in which nothing happened within the window."""
+        """Drop the samples whose last event is before the window."""
         samples = self._samples
         while samples and now_ms - samples[0].last_ms >= self._window.length_ms:
             samples.popleft()
 
     def _elapsed_ms(self, now_ms: int) -> int:
-        """The time that the samples stand for: all but one of the window's, at the least."""
+        """The time that the samples cover: at least that of all but one sample of the window."""
         elapsed_ms = now_ms - self._samples[0].start_ms if self._samples else 0
         missing = max(0, self._window.samples - 1 - elapsed_ms // self._window.sample_ms)
         return max(1, elapsed_ms + missing * self._window.sample_ms)

@@ -1,10 +1,10 @@
-"""The socket server: listeners, the connections on them, and the limits they keep.
+"""The socket server: listeners, their connections, and the limits on them.
 
-One server serves all listeners of a broker with one handler, which sees the name
-of the listener in the session.
+One server serves all listeners of a broker with one handler, which finds the name of the
+listener in the session.
 
-TLS has its place prepared: a connection built without a socket writes through its
-transport, so a listener with certificates passes ``ssl`` when it wraps the socket.
+TLS is not implemented, but prepared for: a connection built without a socket writes through
+its transport, so a listener with certificates only has to pass ``ssl`` when it wraps the socket.
 """
 
 import asyncio
@@ -21,14 +21,14 @@ from moldau.network.limits import ConnectionCounts, ServerLimits
 from moldau.network.listening import ListenerAddress, ListenError, listen, plain_ip, resolve_ips
 from moldau.network.session import Handler, Session
 
-# Idle connections are looked for at most this often within connections.max.idle.ms.
+# The number of checks for idle connections per connections.max.idle.ms, at most.
 IDLE_CHECKS = 20
-# How long a stop waits for a peer that reads nothing of what it asked for.
+# How long a stop waits for a peer that does not read its replies.
 UNREAD_GRACE_S = 2.0
 
 
 class Server:
-    """Accepts connections on ``listeners`` and gives their requests to ``handler``."""
+    """Accepts connections on ``listeners`` and passes their requests to ``handler``."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Server:
         self._acceptors: list[Acceptor] = []
         self._connections: dict[Connection, None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        # Connections of addresses that come too fast, until they are closed.
+        # Connections from addresses above their connection rate, until they are closed.
         self._throttled: dict[socket.socket, asyncio.TimerHandle] = {}
         names = [listener.name for listener in listeners]
         self._counts = ConnectionCounts(limits, names, {})
@@ -61,17 +61,17 @@ class Server:
         return tuple(self._connections)
 
     async def start(self) -> None:
-        """Bind and accept, for those who have nothing to do in between."""
+        """Bind and accept, for callers with nothing to do in between."""
         await self.bind()
         self.accept()
 
     async def bind(self) -> None:
-        """Open every listener, or none; ``ports`` are known from here on.
+        """Open every listener, or none, and set ``ports``.
 
         Clients can connect but wait in the backlog until ``accept`` is called.
 
         Raises:
-            ListenError: an address cannot be bound or a name not resolved.
+            ListenError: an address cannot be bound or a name cannot be resolved.
         """
         loop = asyncio.get_running_loop()
         self._counts.ip_limits = await self._resolve_ip_limits()
@@ -87,16 +87,16 @@ class Server:
             raise
 
     def accept(self) -> None:
-        """Let clients in."""
+        """Start accepting connections."""
         self._is_accepting = True
         for acceptor in self._acceptors:
             acceptor.resume()
         self._schedule_idle_check(self._limits.max_idle_ms / 1000)
 
     def limit(self, limits: ServerLimits) -> None:
-        """Keep the limits on connections in ``limits`` from now on; the others stay.
+        """Apply the limits on connections in ``limits`` from now on; the others do not change.
 
-        A lower ``max.connections`` closes the quietest clients.
+        A lower ``max.connections`` closes the connections that have been idle longest.
         """
         are_overrides_new = (
             limits.max_connections_per_ip_overrides != self._limits.max_connections_per_ip_overrides
@@ -111,10 +111,10 @@ class Server:
             self._keep(asyncio.get_running_loop().create_task(self._follow_overrides()))
 
     async def stop(self, grace_s: float, unread_grace_s: float = UNREAD_GRACE_S) -> None:
-        """Accept nothing more, finish what is under way, send it, close.
+        """Stop accepting, complete the requests in progress, send the replies, and close.
 
-        What has not left after ``grace_s`` seconds is dropped, and sooner if the peer has
-        read nothing of it for ``unread_grace_s`` seconds.
+        Replies not sent after ``grace_s`` seconds are dropped; earlier if the peer has not
+        read for ``unread_grace_s`` seconds.
         """
         self._close_acceptors()
         if self._idle_timer is not None:
@@ -133,11 +133,11 @@ class Server:
             connection.close(f"the server stopped; a reply was not sent within {grace_s:g} s")
         if self._tasks:
             await asyncio.wait(self._tasks)
-        # The loop gives sockets back in its next round.
+        # The loop closes sockets in its next iteration.
         await asyncio.sleep(0)
 
     async def _close_unread(self, grace_s: float) -> None:
-        """Close the connections of peers that do not read, as long as there are any."""
+        """Close the connections of peers that do not read, until no connection is left."""
         loop = asyncio.get_running_loop()
         begin = loop.time()
         while self._connections:
@@ -172,7 +172,7 @@ class Server:
         self._throttled.clear()
 
     def _keep(self, task: asyncio.Task[None]) -> None:
-        """Hold on to ``task`` until it is done; the loop alone would not."""
+        """Keep a reference to ``task`` until it is done; the loop does not."""
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -196,10 +196,10 @@ class Server:
                 found[ip] = limit
         return found
 
-    # --- connections come and go ---
+    # --- opening and closing connections ---
 
     def _wait_ms(self, listener: str) -> int:
-        """Count a connection that was accepted; how long it has to wait."""
+        """Count an accepted connection; returns how long it has to wait."""
         is_protected = self._counts.is_protected(listener)
         return self._rates.wait_ms(listener, is_protected, _now_ms())
 
@@ -256,7 +256,7 @@ class Server:
             acceptor.resume()
 
     def _make_room(self, reason: str) -> None:
-        """There are more connections than ``max.connections``: the quietest client goes."""
+        """Close the client connection that has been idle longest."""
         clients = [
             connection
             for connection in self._connections
@@ -274,10 +274,10 @@ class Server:
             self._idle_timer = loop.call_later(delay_s, self._close_idle)
 
     def _close_idle(self) -> None:
-        """Close what has been silent too long, the longest silence first.
+        """Close idle connections, the longest idle first.
 
-        One timer serves all connections: it looks at each, and next comes back when
-        the oldest of those that are left would be due.
+        One timer serves all connections: it checks each of them, and is then set to when the
+        next one would be due.
         """
         limit_ms = self._limits.max_idle_ms
         limit_s = limit_ms / 1000

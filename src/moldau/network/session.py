@@ -1,8 +1,8 @@
-"""What the network layer and the broker say to each other about one connection.
+"""The interface between the network layer and the broker.
 
-The network knows frames, order and bytes; the broker knows what they mean. Between
-them stand a ``Session`` (who is speaking), a ``Handler`` (called once per frame) and a
-``Reply`` (what goes back, without the four size bytes that the network puts in front).
+The network layer handles frames, their order and their bytes; the broker interprets them. Their
+interface is a ``Session`` (the connection), a ``Handler`` (called once per frame) and a ``Reply``
+(the response, without the four size bytes that the network layer prepends).
 """
 
 from collections.abc import Awaitable, Callable
@@ -15,7 +15,7 @@ Reply = list[Part] | None
 
 
 class CloseConnection(Exception):  # noqa: N818  # says what happens, not what was wrong
-    """Raised by a handler to end its connection; ``reason`` goes into the log line."""
+    """Raised by a handler to close its connection; ``reason`` is logged."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -23,12 +23,12 @@ class CloseConnection(Exception):  # noqa: N818  # says what happens, not what w
 
 
 class Overlapping:
-    """A reply still to come that lets later requests of the connection be handled meanwhile.
+    """A pending reply during which later requests of the connection may be handled.
 
-    Kafka mutes a connection while a request waits, and so do we by default. A Produce
-    with acks=all is different: its batch is in the log already and only the
-    acknowledgement waits, so the next batch may follow. Replies keep their order. To the network it
-    gives a ``Reply``; a handler gives it for a response, which the dispatcher encodes.
+    By default a connection is muted while a request waits, as in Kafka. A Produce with acks=all is
+    different: its batch is already in the log and only the acknowledgement waits, so the next batch
+    may follow. Replies keep their order. A handler's awaitable returns a response, which the
+    dispatcher encodes; the one that the network layer gets returns a ``Reply``.
     """
 
     __slots__ = ("awaitable",)
@@ -43,7 +43,7 @@ Handled = Reply | Awaitable[Reply] | Overlapping
 class Session:
     """One client connection as the broker sees it.
 
-    ``data`` is the broker's own slot; the network never looks at it.
+    ``data`` is reserved for the broker; the network layer does not use it.
     """
 
     __slots__ = (
@@ -73,23 +73,23 @@ class Session:
         self._close: Callable[[str], None] | None = None
 
     def on_close(self, callback: Callable[[], None]) -> None:
-        """Call ``callback`` once when the connection is gone; at once if it is gone already."""
+        """Call ``callback`` once when the connection is closed; now if it is closed already."""
         if self.is_closed:
             callback()
         else:
             self._callbacks.append(callback)
 
     def close(self, reason: str) -> None:
-        """End the connection; ``reason`` is logged."""
+        """Close the connection; ``reason`` is logged."""
         if self._close is not None:
             self._close(reason)
 
     def connected(self, close: Callable[[str], None]) -> None:
-        """Called by the network: this is how the connection can be closed."""
+        """Called by the network layer with the function that closes the connection."""
         self._close = close
 
     def disconnected(self) -> list[Callable[[], None]]:
-        """Called by the network: the callbacks to run now that the connection is gone."""
+        """Called by the network layer on close; returns the callbacks to run."""
         self.is_closed = True
         self._close = None
         callbacks = self._callbacks
@@ -98,13 +98,13 @@ class Session:
 
 
 class Handler(Protocol):
-    """The broker, seen from the network."""
+    """The broker as the network layer sees it."""
 
     def handle(self, session: Session, frame: bytes) -> Handled:
-        """Answer one request.
+        """Handle one request.
 
-        ``frame`` is the request without its size. A list (or None) is the whole answer
-        and the fastest way; an awaitable is waited for and cancelled if the peer goes.
+        ``frame`` is the request without its size. Returning a list (or None), the complete reply,
+        is fastest; an awaitable is awaited, and cancelled if the connection is lost.
 
         Raises:
             CloseConnection, MalformedMessage: the connection is closed with one log line.

@@ -1,17 +1,17 @@
-"""Large work in slices, so that one client does not hold up the others.
+"""Large work in time slices, so that one client does not delay the others.
 
-There is one event loop, and whatever runs on it keeps everybody else waiting. So work that can
-be large is written as steps, a generator that yields wherever others may be served in between
-and returns its result. Steps are taken until a share of a few milliseconds is spent; the rest
-waits in a queue, of which each turn of the event loop takes one share, whoever it belongs to.
-Between two shares the loop serves everybody whose bytes have arrived.
+There is one event loop, and everything that runs on it delays all other requests. So work that
+can be large is written as steps: a generator that yields wherever other requests may be served, and
+returns its result. Steps are taken until a share of a few milliseconds is used up; the rest waits
+in a queue, from which each turn (iteration) of the event loop runs one share. Between two shares
+the loop serves all connections that have received bytes.
 
 Rules this module keeps:
 
-* Work that fits one share is done at once: no task, no future.
-* Of everything that waits in one queue, one share at most runs per turn of the loop: a hundred
-  large requests hold up the others no more than one does.
-* Who waits longest comes next.
+* Work that fits one share is done immediately: no task, no future.
+* At most one share of all work in the queue runs per turn of the loop: a hundred large requests
+  delay the others no more than one does.
+* The queue is first in, first out.
 """
 
 import asyncio
@@ -33,21 +33,21 @@ class Turns:
     def __init__(
         self, share_ms: float = SHARE_MS, now: Callable[[], float] = time.perf_counter
     ) -> None:
-        """``now`` gives seconds; a test may bring its own."""
+        """``now`` returns seconds; tests may pass another clock."""
         self.share_s = share_ms / 1000
         self.now = now
         self._waiting: deque[Callable[[], None]] = deque()
         self._is_scheduled = False
 
     def later(self, go_on: Callable[[], None]) -> None:
-        """Call ``go_on`` in a turn of its own, after those that wait already."""
+        """Call ``go_on`` in a separate turn, after the work already queued."""
         self._waiting.append(go_on)
         if not self._is_scheduled:
             self._is_scheduled = True
             asyncio.get_running_loop().call_soon(self._go_on)
 
     def run(self, steps: Steps[R]) -> R | Awaitable[R]:
-        """Take the steps: gives their result, or an awaitable of it if one share is not enough."""
+        """Take the steps; returns their result, or an awaitable of it if one share is too short."""
         try:
             self._take_share(steps)
         except StopIteration as end:
@@ -56,7 +56,7 @@ class Turns:
         return self._take_rest(steps)
 
     async def complete(self, steps: Steps[R]) -> R:
-        """Take the steps, however many shares they need; gives their result."""
+        """Take the steps, in as many shares as they need, and return their result."""
         try:
             self._take_share(steps)
         except StopIteration as end:
@@ -76,11 +76,11 @@ class Turns:
             result: R = end.value
             return result
         finally:
-            # Whoever asked may be gone: what the steps hold is let go now.
+            # The client may have disconnected: release what the steps hold now.
             steps.close()
 
     def _take_share(self, steps: Steps[R]) -> None:
-        """Take steps until a share is spent; raises StopIteration with the result at the end."""
+        """Take steps until a share is used up; StopIteration has the result at the end."""
         now = self.now
         end = now() + self.share_s
         while True:
@@ -97,7 +97,7 @@ class Turns:
 
 
 def dropping(items: list[Any] | dict[Any, Any]) -> Steps[None]:
-    """Let go of many things in steps: to free them takes half as long as it took to make them."""
+    """Free many objects in steps: freeing takes half as long as creating them."""
     while isinstance(items, list) and items:
         del items[-DROPPED_PER_STEP:]
         yield

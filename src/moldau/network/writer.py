@@ -1,16 +1,16 @@
 """The write side of a connection: a queue of bytes and file regions, sent in order.
 
-The event loop's transport can write bytes but has no sendfile that may be mixed with
-them, so a plaintext connection owns every write itself: ``send``/``sendmsg`` for what
-is in memory, ``os.sendfile`` for what lies in a log segment, and a writability watch
-when the peer's window is full. Nothing else may write to the socket.
+The event loop's transport can write bytes, but cannot mix them with sendfile. So a plaintext
+connection does all of its writes itself: ``send``/``sendmsg`` for bytes in memory, ``os.sendfile``
+for regions of a log segment, and a writability watch when the peer's window is full. Nothing else
+may write to the socket.
 
 Rules this module keeps:
 
-* Bytes leave in the order of ``write`` calls, and only ``flush`` sends: whoever answers
-  a burst of requests writes all replies and flushes once.
-* A region takes no memory; it is read by the kernel, into the socket, when its turn comes.
-* One connection sends at most ``TURN_BYTES`` before others get their turn.
+* Bytes are sent in the order of the ``write`` calls, and only by ``flush``: the replies to a burst
+  of requests are all written, then flushed once.
+* A region takes no memory: the kernel copies it from the file to the socket.
+* One connection sends at most ``TURN_BYTES`` before others are served.
 """
 
 import asyncio
@@ -25,13 +25,13 @@ from typing import Final
 
 from moldau.protocol.primitives import FileRegion, Part
 
-# Up to here copying replies into one buffer is cheaper than describing them to sendmsg.
+# Up to this size, joining replies into one buffer is cheaper than a sendmsg of many.
 JOIN_BYTES: Final = 32768
-# Linux accepts 1,024 buffers per call; descriptors of that many replies are no longer cheap.
+# Linux accepts 1,024 buffers per call, but preparing that many is expensive.
 BUFFERS_PER_CALL: Final = 512
 TURN_BYTES: Final = 4 * 1024 * 1024
-# What a queued region counts for in ``unsent_bytes``: it takes little memory but holds
-# a file open, so a peer that does not read may have only a few of them.
+# The size of a queued region in ``unsent_bytes``. A region takes little memory but keeps a file
+# open, so a peer that does not read may have only a few.
 REGION_COST_BYTES: Final = 65536
 # How much of a region is read at once where sendfile cannot be used.
 READ_BYTES: Final = 262144
@@ -40,13 +40,13 @@ _MSG_MORE: Final[int] = getattr(socket, "MSG_MORE", 0)
 
 
 class Writer:
-    """A queue of parts on their way to one peer."""
+    """The queue of parts to be sent to one peer."""
 
     def __init__(self) -> None:
         self.unsent_bytes = 0
         self._queue: deque[Part] = deque()
         self._regions = 0
-        # How much of the region at the head of the queue has left.
+        # How much of the region at the head of the queue has been sent.
         self._region_sent = 0
 
     def write(self, parts: list[Part]) -> None:
@@ -72,17 +72,17 @@ class Writer:
         self.unsent_bytes += cost
 
     def flush(self, is_writable: bool = False) -> bool:
-        """Send what the peer takes; whether everything has left.
+        """Send as much as the peer accepts; returns whether everything has been sent.
 
-        ``is_writable`` says that the loop just reported room.
+        ``is_writable`` means that the loop has just reported the socket as writable.
 
         Raises:
-            OSError: the peer is gone, or a file could not be read as far as its region goes.
+            OSError: the peer is gone, or a file ends before the end of its region.
         """
         raise NotImplementedError
 
     def close(self) -> None:
-        """Drop what is queued and let go of everything."""
+        """Drop the queue and release all resources."""
         self._queue.clear()
         self._regions = 0
         self._region_sent = 0
@@ -106,7 +106,7 @@ class Writer:
 
 
 class SocketWriter(Writer):
-    """Writes to a plaintext socket, past the transport that reads from it."""
+    """Writes to a plaintext socket, bypassing the transport that reads from it."""
 
     def __init__(
         self,
@@ -119,8 +119,8 @@ class SocketWriter(Writer):
         self._socket = sock
         self._send = sock.send
         self._on_writable = on_writable
-        # uvloop does not let one descriptor belong to a transport and to a watch, so the
-        # watch has a duplicate; most connections never need one.
+        # uvloop does not allow a watch on the descriptor of a transport, so the watch uses a
+        # duplicate; most connections never need one.
         self._watch_fd = -1
         self._is_watching = False
 
@@ -154,7 +154,7 @@ class SocketWriter(Writer):
             self._watch_fd = -1
 
     def _send_joined(self) -> int:
-        """Everything queued in one ``send``: the common case, and the fast one."""
+        """Send the whole queue in one ``send``: the common and fast case."""
         queue = self._queue
         head = queue[0]
         if len(queue) == 1 and isinstance(head, bytes):
@@ -169,13 +169,13 @@ class SocketWriter(Writer):
         return sent
 
     def _send_many(self) -> int:
-        """The bytes at the head of the queue, up to the next region, without a copy."""
+        """Send the bytes at the head of the queue, up to the next region, without a copy."""
         queue = self._queue
         buffers: list[bytes | memoryview] = []
         flags = 0
         for part in islice(queue, BUFFERS_PER_CALL):
             if isinstance(part, FileRegion):
-                # The region follows at once; a packet with the header alone is a waste.
+                # The region follows immediately: avoid a packet with only the header.
                 flags = _MSG_MORE
                 break
             buffers.append(part)
@@ -223,10 +223,10 @@ class SocketWriter(Writer):
 
 
 class TransportWriter(Writer):
-    """Writes through a transport: for TLS, and for networks that are no sockets.
+    """Writes through a transport: for TLS, and for simulated networks.
 
-    The transport has a buffer of its own. It is given more only while it says that
-    there is room (``pause_writing`` and ``resume_writing`` reach ``set_paused``).
+    The transport has its own buffer. Nothing is written to it while it is full
+    (``pause_writing`` and ``resume_writing`` call ``set_paused``).
     """
 
     def __init__(self, transport: asyncio.WriteTransport) -> None:
