@@ -1,7 +1,7 @@
-"""A running broker as its handlers see it: the parts they need, and nothing that starts them.
+"""A running broker as its handlers see it: the components they use, without their start.
 
-``node`` builds one of these on real sockets and disks; a test builds one on simulated
-ones. No handler knows the difference.
+``node`` builds one with real sockets and disks; tests build one with simulated ones. The handlers
+are the same for both.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ Resp = TypeVar("Resp")
 
 
 class Broker:
-    """State that outlives a request. Everything here belongs to one event loop."""
+    """State that outlives a request. To be used on one event loop."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Broker:
 
     @property
     def config(self) -> BrokerConfig:
-        """The settings that hold now, dynamic ones included."""
+        """The current settings, including dynamic ones."""
         return self.configs.broker
 
     @property
@@ -88,7 +88,7 @@ class Broker:
         return self.metadata.cluster_id
 
     def start(self) -> None:
-        """Host what the metadata says, and follow it from now on."""
+        """Host the partitions in the metadata, and apply changes from now on."""
         self.configs.follow(self.image)
         self.replicas.start(self.image)
         self.groups.start(self.image)
@@ -96,38 +96,38 @@ class Broker:
         self.metadata.add_listener(self._on_metadata)
 
     def stop(self) -> None:
-        """Let nobody wait any more for what will not come."""
+        """Complete all waiting requests."""
         self.groups.stop()
         self.replicas.release_waiters()
 
     async def settle(self) -> None:
-        """Return when nothing works on the logs any more and the metadata is what it should be."""
+        """Return when replica moves have stopped and all reports to the controller are done."""
         await self.mover.stop()
         await self.assignments.settled()
         if self._reporting:
             await asyncio.wait(self._reporting)
 
     def directory_failed(self, path: str) -> None:
-        """One of several disks failed: give up what lies on it, and let the cluster know."""
+        """Give up the moves on a failed disk, and report it to the controller."""
         self.mover.review()
         directory_id = self.logs.dirs.failed_ids.get(path)
         if directory_id is not None:
             self._report(self.metadata.report_offline([directory_id]), "a directory failed")
 
     def host_again(self, now_ms: int) -> None:
-        """Host the partitions for which no disk had room, once one has."""
+        """Host the partitions for which no disk had space, if one has now."""
         del now_ms
         if self.replicas.host_again():
             self.groups.follow_when_settled()
 
     def cordon(self) -> list[bytes]:
-        """Keep new partitions off the cordoned directories; gives the ids of these."""
+        """Place no new partitions in the cordoned directories; returns their ids."""
         dirs = self.logs.dirs
         dirs.cordoned = self.config.cordoned_log_dirs
         return dirs.cordoned_ids()
 
     def _report(self, saying: Coroutine[Any, Any, None], what: str) -> None:
-        """Let the controller know, in a task that ``settle`` waits for."""
+        """Report to the controller, in a task that ``settle`` waits for."""
 
         async def report() -> None:
             try:
@@ -150,23 +150,23 @@ class Broker:
             self.mover.review()
 
     async def change(self, decide: Callable[[], Outcome[Resp]]) -> Resp:
-        """Let the controller decide, make it so, and answer once it is on disk and here.
+        """Let the controller decide; return its response when the change is durable and applied.
 
-        The decision is made when its turn has come, which may be later than the call:
-        between a decision and its records there is no other.
+        The decision may be made later than the call: no other decision is made between a decision
+        and the write of its records.
         """
         response = await self.metadata.change(decide)
         await self.replicas.settled()
         return response
 
     async def change_in_turns(self, decide: Callable[[], Deciding[Resp]]) -> Resp:
-        """As ``change``, for a decision that may be large: others are served between its steps."""
+        """Like ``change``, for a large decision: other requests are served between its steps."""
         response = await self.metadata.change_in_turns(decide, self.turns)
         await self.replicas.settled()
         return response
 
     async def auto_create_topics(self, names: list[str]) -> None:
-        """Create what a client asked about. A name that cannot be is answered as unknown."""
+        """Create the topics that a client asked for. An invalid name remains unknown."""
         topics = [creatable_topic(name, self.config) for name in dict.fromkeys(names)]
         request = CreateTopicsRequest(topics=topics)
         await self.change_in_turns(lambda: self.controller.creating_topics(request))

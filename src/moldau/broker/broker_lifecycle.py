@@ -1,8 +1,8 @@
-"""What a node tells the controller of itself, from its registration to its last heartbeat.
+"""The requests of a node to the controller about itself, from registration to controlled shutdown.
 
-A broker elsewhere would send these requests over the network. Here the controller is in the
-same process, so each is put to it directly; what it decides is written to the metadata log
-before the next is put, as the next decision builds on it.
+A remote broker would send these requests over the network. Here the controller is in the same
+process, so it is called directly. The records of each decision are written to the metadata log
+before the next request, because the next decision depends on them.
 """
 
 import random
@@ -20,7 +20,7 @@ from moldau.storage.partition_log import PartitionLog
 
 
 class BrokerLifecycle:
-    """One life of a node. ``broker_epoch`` is -1 until its broker is registered."""
+    """One incarnation of a node. ``broker_epoch`` is -1 until its broker is registered."""
 
     def __init__(
         self,
@@ -29,13 +29,13 @@ class BrokerLifecycle:
         log: PartitionLog,
         write: Callable[[Sequence[Message]], None],
     ) -> None:
-        """``log`` is the metadata log, ``write`` what puts records at its end."""
+        """``log`` is the metadata log, ``write`` appends records to it."""
         self._config = config
         self._controller = controller
         self._log = log
         self._write = write
         self.broker_epoch = -1
-        # The ids of directories that take no new partitions.
+        # The ids of directories that get no new partitions.
         self.cordoned: Sequence[bytes] = ()
 
     def register(
@@ -46,7 +46,7 @@ class BrokerLifecycle:
         previous_broker_epoch: int,
         rng: random.Random,
     ) -> None:
-        """Introduce the controller and, if the node is one, the broker, which is unfenced."""
+        """Register the controller and, if this node is a broker, register and unfence it."""
         config = self._config
         controller = self._controller
         incarnation_id = new_uuid(rng)
@@ -85,7 +85,7 @@ class BrokerLifecycle:
         )
 
     def shut_down(self) -> None:
-        """Give up all leaderships: asked once, and once more when they are given up."""
+        """Give up all leaderships: one heartbeat asks for it, another one completes it."""
         if self.broker_epoch >= 0:
             self._heartbeat(want_shut_down=True)
             self._heartbeat(want_shut_down=True)

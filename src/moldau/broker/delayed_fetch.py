@@ -3,9 +3,9 @@
 It does not read again on every append: each partition counts the appended bytes, and the fetch
 checks only whether enough have arrived since it read.
 
-The counts are noted when it is made, which must be in the same turn of the event loop as
-the read, or brought along by a fetch that took several turns to read. ``wait`` runs in a later
-turn, and an append may come in between: so it looks once before it goes to sleep.
+The counts are taken at construction, which must be in the same turn of the event loop as the read;
+a fetch that took several turns to read passes the counts of each read. ``wait`` runs in a later
+turn, and there may be appends in between, so it checks once before it waits.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ Mark = tuple[int, PartitionRegistration]
 
 
 def mark(partition: Partition) -> Mark:
-    """What a fetch that reads the partition now has seen of it."""
+    """The state of the partition for a fetch that reads it now."""
     return partition.bytes_appended, partition.registration
 
 

@@ -1,13 +1,13 @@
-"""From a frame to a handler, and from its answer back to bytes.
+"""Decodes a frame, calls the handler of its API, and encodes the response.
 
-A handler is a plain function ``handle(broker, request, context)``. It returns the
-response, ``None`` where the protocol knows no answer (a produce with acks=0), or an
-awaitable of either when it has to wait: then, and only then, a coroutine is made. It
-mutes its connection, unless it is ``Overlapping``.
+A handler is a plain function ``handle(broker, request, context)``. It returns the response,
+``None`` if the protocol has none (Produce with acks=0), or an awaitable of either if it has to
+wait; only then is a coroutine created. A waiting request mutes its connection, unless it is
+``Overlapping``.
 
-What a request costs grows with its size, and everybody else waits for the event loop. So a
-large one is decoded, and its answer encoded, by a thread (``sys.setswitchinterval`` says how
-long that may keep the loop waiting at a time), and its handler works in turns
+The cost of a request grows with its size, and all other requests wait for the event loop. So a
+large request is decoded, and its response encoded, by a thread (``sys.setswitchinterval`` limits
+how long it may hold the GIL at a time), and its handler works in turns
 (``RequestContext.in_turns``). Produce is the exception: its records are not decoded at all.
 """
 
@@ -41,20 +41,20 @@ PRODUCE_KEY: Final = 0
 FETCH_KEY: Final = 1
 # A request above this size is decoded by a thread: it may take milliseconds.
 LARGE_REQUEST_BYTES: Final = 16 * 1024
-# Fetches are frequent, and decoded faster: clients without fetch sessions name every partition
-# every time.
+# Fetches are frequent, and decoded faster: clients without fetch sessions send every partition
+# with each of them.
 LARGE_FETCH_BYTES: Final = 64 * 1024
-# An answer above this size is encoded by a thread.
+# A response above this size is encoded by a thread.
 LARGE_ANSWER_BYTES: Final = 64 * 1024
-# One large request more at a time than it takes to keep a core busy.
+# One more than is needed to keep a core busy.
 LARGE_REQUEST_THREADS: Final = 2
-# What a request that only names things may have: ten thousand topics with several settings each
-# take half of it. A thing that is named takes many times as much memory as on the wire.
+# The limit for requests that contain only names and settings: ten thousand topics with several
+# settings each take half of it. Decoded, they take many times as much memory as on the wire.
 NAMES_MAX_BYTES: Final = 4 * 1024 * 1024
-# What an answer may have, where a short request can ask for much (a large thing named often).
-# librdkafka takes no larger responses (receive.message.max.bytes).
+# The limit for responses to short requests that ask for much (such as one large group many times).
+# librdkafka accepts no larger responses (receive.message.max.bytes).
 MAX_ANSWER_BYTES: Final = 100_000_000
-# Those that bring something along: records, metadata of members and offsets, assignments.
+# APIs with a payload: records, metadata of members and offsets, assignments.
 CARRYING_KEYS: Final = frozenset((PRODUCE_KEY, 8, 11, 14, 68, 72))
 FIRST_VERSION_WITH_ZERO_LEVELS: Final = 4
 
@@ -64,19 +64,19 @@ R = TypeVar("R")
 
 
 class Response(Protocol):
-    """What every generated response class can do."""
+    """The interface of every generated response class."""
 
     def encode_parts(self, writer_prefix: bytes, version: int) -> list[Part]: ...
 
 
 def answer_too_large() -> ApiError:
-    """What is said instead of a part of an answer that would exceed ``MAX_ANSWER_BYTES``."""
+    """The error that replaces the part of a response beyond ``MAX_ANSWER_BYTES``."""
     message = f"the answer would exceed {MAX_ANSWER_BYTES} bytes: ask for fewer at a time"
     return ApiError(ErrorCode.INVALID_REQUEST, message)
 
 
 class RequestContext:
-    """Who asks, and in which version."""
+    """The session, client and version of a request."""
 
     __slots__ = ("api_version", "client_id", "dispatcher", "is_large", "session")
 
@@ -85,11 +85,11 @@ class RequestContext:
         self.session = session
         self.api_version = header.api_version
         self.client_id = header.client_id
-        # Its answer is encoded by a thread.
+        # Whether the response is encoded by a thread.
         self.is_large = False
 
     def in_turns(self, steps: Steps[R]) -> R | Awaitable[R]:
-        """What the steps return: at once if it takes little, else while others are served."""
+        """The result of the steps, or an awaitable of it if they take more than one share."""
         result = self.dispatcher.turns.run(steps)
         if not hasattr(result, "encode_parts"):
             self.is_large = True
@@ -98,7 +98,7 @@ class RequestContext:
         return result
 
     def expect(self, answer_bytes: int) -> None:
-        """Called by steps: the answer has about this size."""
+        """Called by steps with the approximate size of the response."""
         if answer_bytes > LARGE_ANSWER_BYTES:
             self.is_large = True
 
@@ -113,7 +113,7 @@ Handle = Callable[
 
 
 class Handler:
-    """One row of the table in ``apis``: an API, the versions that work, and who answers."""
+    """One row of the table in ``apis``: an API, its supported versions, and its handler."""
 
     __slots__ = ("_decode", "handle", "is_advertised", "key", "max_version", "min_version", "name")
 
@@ -124,19 +124,19 @@ class Handler:
         self.key = key
         self.handle = handle
         self.min_version = api.min_version
-        # A version that Kafka has not settled yet is not offered, as Kafka does not.
+        # As in Kafka, an unstable version is not offered.
         self.max_version = api.max_version - 1 if api.latest_unstable else api.max_version
         self.is_advertised = is_advertised
         self._decode: Any = None
 
     def decode(self, frame: bytes, position: int, version: int) -> Any:
-        """The request in ``frame``. Its class is imported when it is first asked for.
+        """The request in ``frame``. Its class is imported on first use.
 
-        What follows the request is ignored, as Kafka does: librdkafka 2.16 puts three stray
-        bytes behind its Metadata request for all topics.
+        As in Kafka, bytes after the request are ignored: librdkafka 2.16 appends three stray bytes
+        to its Metadata request for all topics.
 
         Raises:
-            MalformedMessage: the bytes are not this request.
+            MalformedMessage: the request cannot be decoded.
         """
         decode = self._decode
         if decode is None:
@@ -145,7 +145,11 @@ class Handler:
         return found[0]
 
     def error_response(self, error: ApiError) -> Response:
-        """An answer that carries ``error`` at its top; the connection ends where there is none."""
+        """A response with ``error`` at its top level.
+
+        Raises:
+            CloseConnection: the response of this API has no top-level error.
+        """
         response = APIS[self.key].response_class()()
         if not hasattr(response, "error_code"):
             raise CloseConnection(f"{self.name}: {error} ({error.code.name})")
@@ -156,7 +160,7 @@ class Handler:
 
 
 class Dispatcher:
-    """Answers every frame of every connection of one broker."""
+    """Handles every frame of every connection of one broker."""
 
     def __init__(
         self, broker: "Broker", handlers: Mapping[int, Handler], *, is_controller: bool = False
@@ -185,10 +189,10 @@ class Dispatcher:
             result = handler.error_response(error)
         if result is None:
             return None
-        # The usual answer first: compiled code knows this method without a look-up.
+        # The most common case first: compiled code calls this method without a look-up.
         if isinstance(result, Message):
             return result.encode_parts(prefix, version)
-        # An isinstance() of Awaitable would cost more than the rest of this function.
+        # isinstance(result, Awaitable) would cost more than the rest of this function.
         if hasattr(result, "encode_parts"):
             return result.encode_parts(prefix, version)
         if isinstance(result, Overlapping):
@@ -245,20 +249,20 @@ class Dispatcher:
         self, handler: Handler, response: Response, prefix: bytes, version: int
     ) -> Reply:
         parts = await self.in_thread(response.encode_parts, prefix, version)
-        # What members of a group bring along, the coordinator may keep.
+        # The coordinator may keep the metadata and assignments of group members.
         if handler.key not in CARRYING_KEYS:
             await self.turns.complete(_dropping(response))
         return parts
 
     async def in_thread(self, work: Callable[..., R], *arguments: object) -> R:
-        """What ``work`` gives, which touches nothing that anybody else does."""
+        """The result of ``work``, which must not use shared state."""
         if self._threads is None:
             self._threads = ThreadPoolExecutor(LARGE_REQUEST_THREADS, "moldau-large-requests")
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, work, *arguments)
 
     def _unsupported(self, header: RequestHeader) -> Reply:
-        """Too new an ApiVersions is answered in version 0 with its own versions (KIP-511)."""
+        """An unsupported ApiVersions gets a version 0 response with its own versions (KIP-511)."""
         if header.api_key == API_VERSIONS_KEY:
             known = self.handlers[API_VERSIONS_KEY]
             response = ApiVersionsResponse(
@@ -280,7 +284,7 @@ class Dispatcher:
 
 
 def _dropping(message: object) -> Steps[None]:
-    """Let go of what a large message holds, which nobody needs any more."""
+    """Free the contents of a large message that is no longer needed."""
     for name in message.FIELDS if isinstance(message, Message) else ():
         items = getattr(message, name)
         if isinstance(items, list):
@@ -288,12 +292,12 @@ def _dropping(message: object) -> Steps[None]:
 
 
 def _is_large(api_key: int, size_bytes: int) -> bool:
-    """Whether a request above ``LARGE_REQUEST_BYTES`` is one to take to a thread."""
+    """Whether a request above ``LARGE_REQUEST_BYTES`` is decoded by a thread."""
     return api_key != PRODUCE_KEY and (api_key != FETCH_KEY or size_bytes > LARGE_FETCH_BYTES)
 
 
 class ListenerRouter:
-    """One server, several listeners: clients get the broker's APIs, controllers theirs."""
+    """Routes requests by listener: clients get the APIs of the broker, controllers their own."""
 
     def __init__(self, dispatchers: Mapping[str, Dispatcher]) -> None:
         self._dispatchers = dict(dispatchers)
@@ -305,7 +309,7 @@ class ListenerRouter:
 def describe_versions(
     handlers: Mapping[int, Handler], image: MetadataImage, kraft_version: int, version: int
 ) -> ApiVersionsResponse:
-    """What ApiVersions says: the table of handlers, and the features of the cluster."""
+    """The ApiVersions response: the table of handlers, and the features of the cluster."""
     response = ApiVersionsResponse(finalized_features_epoch=image.offset)
     for handler in handlers.values():
         if handler.is_advertised:
@@ -315,7 +319,7 @@ def describe_versions(
                 ApiVersion(api_key=handler.key, min_version=oldest, max_version=handler.max_version)
             )
     for name, levels in SUPPORTED_FEATURES.items():
-        # Clients before version 4 take a lower bound of 0 for an error (KAFKA-17011).
+        # Clients before version 4 treat a lower bound of 0 as an error (KAFKA-17011).
         if levels.min_version > 0 or version >= FIRST_VERSION_WITH_ZERO_LEVELS:
             response.supported_features.append(
                 SupportedFeatureKey(

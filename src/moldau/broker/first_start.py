@@ -1,14 +1,13 @@
-"""Whether ``moldau start`` may format a directory by itself.
+"""Determines whether ``moldau start`` may format a directory automatically.
 
-A node that was never started gets its own cluster without further ado. Everything else is
-left to the operator, because an empty directory may be the mount point of a disk that is
-not mounted: formatted there and then, its topics would be served empty, and what is written
-to them would vanish when the disk returns.
+A node that was never started gets a new cluster automatically. Everything else is left to the
+operator, because an empty directory may be the mount point of a disk that is not mounted: if it
+were formatted, its topics would appear empty, and records written to them would be lost when the
+disk is mounted again.
 
-So directories are formatted only while all of them are fresh: absent, empty, or with nothing
-in them but what formatting itself wrote, by ``moldau storage format`` or by a first start
-that was interrupted. If one of them was in use before, those that were not formatted are
-refused, as Apache Kafka does.
+So directories are formatted only if all of them are fresh: missing, empty, or with only the files
+that formatting wrote, by ``moldau storage format`` or by a first start that was interrupted. If one
+of them has been used, the start is refused when another is not formatted, as in Apache Kafka.
 """
 
 import logging
@@ -40,7 +39,7 @@ _WRITTEN_BY_FORMATTING: Final = frozenset(
     for name in (META_PROPERTIES, BOOTSTRAP_CHECKPOINT, FIRST_SNAPSHOT.file_name)
     for suffix in ("", ".tmp")
 )
-# A new file system has the first of them.
+# A new file system has lost+found.
 _MEANINGLESS: Final = frozenset(("lost+found", LOCK_FILE))
 
 logger = logging.getLogger(__name__)
@@ -50,8 +49,8 @@ def format_if_empty(config: BrokerConfig, disk: Disk, rng: random.Random) -> Non
     """Format the directories of a node that was never started.
 
     Raises:
-        FormatError: the directories belong to different nodes or clusters, or one that was
-            not formatted may be a disk that is missing. Nothing was written then.
+        FormatError: the directories belong to different nodes or clusters, or one that is not
+            formatted may be the mount point of a missing disk. Nothing was written then.
     """
     usable = _usable_directories(config, disk)
     found = read_directories(usable, disk)
@@ -63,7 +62,7 @@ def format_if_empty(config: BrokerConfig, disk: Disk, rng: random.Random) -> Non
     for path, properties in formatted.items():
         check_same(path, properties, first.cluster_id if first else None, config.node_id)
         if properties.directory_id is None:
-            # From a time when a broker could not tell its disks apart (before KIP-858).
+            # Formatted before directories had ids (KIP-858).
             named = properties._replace(directory_id=new_uuid(rng))
             write_meta_properties(disk, path, named)
     if unformatted:
@@ -82,12 +81,12 @@ def format_if_empty(config: BrokerConfig, disk: Disk, rng: random.Random) -> Non
 
 
 def _usable_directories(config: BrokerConfig, disk: Disk) -> list[str]:
-    """The directories whose disks work, or that are not there yet.
+    """The directories that are readable, or do not exist yet.
 
-    The broker goes on without the others.
+    The broker continues without the others.
 
     Raises:
-        FormatError: the metadata log's is not among them.
+        FormatError: the directory of the metadata log is not usable.
     """
     usable = []
     for path in all_directories(config):
@@ -118,7 +117,7 @@ def _cannot_be_used(config: BrokerConfig, path: str, error: OSError) -> FormatEr
 def _check_nothing_was_in_use(
     config: BrokerConfig, disk: Disk, found: dict[str, MetaProperties | None]
 ) -> None:
-    """Raises FormatError if one of the directories has a past."""
+    """Raises FormatError if one of the directories has been used."""
     missing = next(path for path, properties in found.items() if properties is None)
     broken = [path for path in all_directories(config) if path not in found]
     if broken:
@@ -153,7 +152,7 @@ def _missing(config: BrokerConfig, missing: str, used: str) -> str:
 
 
 def _format_command(config: BrokerConfig) -> str:
-    """What adds the directories, complete, to be run as it is."""
+    """The complete command that formats the missing directories."""
     settings = {"node.id": str(config.node_id), "log.dirs": ",".join(config.log_dirs)}
     if config.metadata_log_dir != config.log_dirs[0]:
         settings["metadata.log.dir"] = config.metadata_log_dir
@@ -162,7 +161,7 @@ def _format_command(config: BrokerConfig) -> str:
 
 
 def _is_fresh(disk: Disk, path: str) -> bool:
-    """Whether there is nothing in the directory but what formatting writes."""
+    """Whether the directory has only files that formatting writes, or does not exist."""
     if not disk.is_dir(path):
         return True
     for name in disk.list_dir(path):

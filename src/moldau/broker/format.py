@@ -1,9 +1,8 @@
-"""Formatting data directories, as ``kafka-storage format`` does.
+"""Formats data directories, like ``kafka-storage format``.
 
-A formatted directory says whose it is (``meta.properties``) and with which feature levels
-the cluster begins (``bootstrap.checkpoint``). The metadata directory of a dynamic quorum
-also holds the first voters, as a snapshot of a log that has not begun: otherwise nobody
-would know who may vote for whom.
+A formatted directory has the ids of its cluster and node (``meta.properties``) and the initial
+feature levels of the cluster (``bootstrap.checkpoint``). The metadata directory of a dynamic quorum
+also has the initial voters, as a snapshot at offset 0: without it, no node would know the voters.
 """
 
 import os
@@ -44,7 +43,7 @@ class FormatError(Exception):
 
 
 class FormatOptions:
-    """What ``moldau storage format`` is told; the defaults suit a single new node."""
+    """The options of ``moldau storage format``; the defaults are for a single new node."""
 
     def __init__(
         self,
@@ -72,7 +71,7 @@ def metadata_log_dir(config: BrokerConfig) -> str:
 
 
 def all_directories(config: BrokerConfig) -> list[str]:
-    """Every directory of the node, the metadata log's included, each once."""
+    """Every directory of the node, including that of the metadata log, each once."""
     return list(dict.fromkeys([*config.log_dirs, metadata_log_dir(config)]))
 
 
@@ -88,7 +87,7 @@ def format_directories(
 ) -> str:
     """Format every directory of the node that is not formatted; returns the cluster id.
 
-    ``paths`` leaves some of them out, whose disks failed.
+    ``paths`` restricts this to some of them, if the disks of others have failed.
 
     Raises:
         FormatError: with the reason; nothing was written then.
@@ -124,14 +123,14 @@ def format_directories(
         _write_bootstrap(disk, path, levels, now_ms)
         if is_metadata_dir and voters is not None:
             _write_first_voters(disk, path, voters, levels, now_ms)
-        # Last: a directory counts as formatted from here on.
+        # Written last, because it marks the directory as formatted.
         properties = MetaProperties(1, cluster_id, config.node_id, directory_id)
         write_meta_properties(disk, path, properties)
     return cluster_id
 
 
 def read_directories(paths: Sequence[str], disk: Disk) -> dict[str, MetaProperties | None]:
-    """What each directory says of itself; None for those not formatted."""
+    """The ``meta.properties`` of each directory; None for those not formatted."""
     found = {}
     for path in paths:
         try:
@@ -160,10 +159,10 @@ def check_same(path: str, properties: MetaProperties, cluster_id: str | None, no
 
 
 def feature_levels(options: FormatOptions, *, has_dynamic_quorum: bool) -> dict[str, int]:
-    """Every feature with the level that the new cluster begins with.
+    """Every feature with its initial level in the new cluster.
 
     Raises:
-        FormatError: an unknown feature or level, or two that exclude each other.
+        FormatError: an unknown feature or level, or incompatible ones.
     """
     metadata_version = _metadata_version(options)
     levels = default_features(metadata_version)
@@ -222,7 +221,7 @@ def _kraft_version_problem(level: int) -> str:
 
 
 def _is_dynamic(config: BrokerConfig, options: FormatOptions, has_quorum: bool) -> bool:
-    """``has_quorum``: the metadata directory is formatted already, its voters are in it."""
+    """Whether the quorum is dynamic; ``has_quorum`` if the metadata directory is formatted."""
     chosen = [
         options.standalone,
         options.initial_controllers is not None,
@@ -280,7 +279,7 @@ def _kind_of_directory(is_metadata_dir: bool, voters: VoterSet | None, node_id: 
 
 
 def make_durable_dirs(disk: Disk, path: str) -> None:
-    """Create a directory so that a power cut cannot take it away with everything in it."""
+    """Create a directory durably: it and its parents survive a power failure."""
     created = []
     missing = path
     while missing and not disk.is_dir(missing):
@@ -292,7 +291,7 @@ def make_durable_dirs(disk: Disk, path: str) -> None:
 
 
 def bootstrap_records(levels: Mapping[str, int]) -> list[Message]:
-    """The first records of a cluster. kraft.version is the quorum's own business."""
+    """The first records of a cluster. kraft.version is not included: the quorum stores it."""
     version = levels[METADATA_VERSION]
     first = FeatureLevelRecord(name=METADATA_VERSION, feature_level=version)
     others = [

@@ -1,17 +1,17 @@
-"""Reading a partition of ``__consumer_offsets`` back into a shard.
+"""Loads a partition of ``__consumer_offsets`` into a shard.
 
-A busy partition holds thousands of commits for every offset that still counts, so the log
-is compacted on the way in: of each committed offset only the last record is looked at.
-That is what a cleaned log looks like, so a shard must take it anyway. All other records
-are replayed in the order in which they were written, and the offsets after them.
+A busy partition has thousands of commits for every current offset, so the log is compacted while
+it is read: only the last record of each committed offset is replayed. A shard must support that
+anyway, because a cleaned log looks the same. All other records are replayed first, in the order of
+the log, then the offsets.
 
-Offsets committed in a transaction (KIP-98) count from its commit marker on; those of
-transactions that are still open come last, with the producer to whom they belong.
+Offsets committed in a transaction (KIP-98) are valid from its commit marker on; those of open
+transactions are replayed last, with their producer.
 
-Batches that are damaged are left out, and the log says which: groups whose last commits were in
-them go on from an earlier one. Without its other groups the partition would be worth less.
+Corrupt batches are skipped and logged: groups whose last commits were in them continue from
+earlier ones. Refusing the whole partition would be worse, because of its other groups.
 
-The event loop gets a turn after every chunk: a broker that loads goes on serving.
+The loader yields to the event loop after every chunk, so the broker serves requests while loading.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from moldau.record.header import NO_PRODUCER_ID, BatchHeader
 from moldau.record.records import Record, decode_all
 from moldau.storage.batch_scan import CorruptSegment
 
-# Some milliseconds of work: what others wait at most for their turn.
+# A few milliseconds of work: how long other requests wait at most.
 CHUNK_BYTES: Final = 64 * 1024
 CHUNK_RECORDS: Final = 500
 _OFFSET_COMMIT: Final = OffsetCommitKey.RECORD_KEY.to_bytes(2, "big")
@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 
 class GroupLoader:
-    """Reads one log into one shard."""
+    """Loads one log into one shard."""
 
     def __init__(self, partition: Partition, shard: GroupCoordinatorShard, max_bytes: int) -> None:
         self._partition = partition
@@ -48,14 +48,14 @@ class GroupLoader:
         self._open_transactions: dict[int, list[Record]] = {}
 
     async def load(self) -> int:
-        """Replay everything, and give the number of records that were read.
+        """Replay the log; returns the number of records read.
 
         Raises:
-            ApiError: the disk fails, or the log holds what the shard cannot understand.
+            ApiError: the disk fails, or the log has a record that cannot be replayed.
         """
         offset = self._partition.log.log_start_offset
         count = 0
-        # Asked for anew each time: the replica may move to another log directory.
+        # Looked up each time: the replica may move to another log directory.
         while offset < (log := self._partition.log).log_end_offset:
             try:
                 fetched = log.read(

@@ -1,8 +1,8 @@
 """The group coordinator of this broker: a shard per partition of ``__consumer_offsets`` led here.
 
-A group belongs to the partition that its id hashes to, and whoever leads that partition
-coordinates the group. So a coordinator needs no election of its own: it comes and goes
-with a leadership, and finds what it has to know in the log.
+A group belongs to the partition that its id hashes to, and the leader of that partition
+coordinates the group. So coordinators need no separate election: a shard exists while this broker
+leads its partition, and its state is loaded from the log.
 """
 
 import asyncio
@@ -30,19 +30,19 @@ logger = logging.getLogger(__name__)
 
 @functools.lru_cache(REMEMBERED_HASHES)
 def group_hash(group_id: str) -> int:
-    """Java's ``String.hashCode``, over UTF-16, with the sign taken off as Kafka does."""
+    """The absolute value of Java's ``String.hashCode`` (over UTF-16), as in Kafka."""
     units = group_id.encode("utf-16-be", "surrogatepass")
     number = 0
     for high, low in zip(units[::2], units[1::2], strict=True):
         number = (31 * number + (high << 8 | low)) & 0xFFFFFFFF
     if number >= 0x80000000:
-        # The lowest number has no positive twin: Kafka's Utils.abs makes it 0.
+        # The smallest integer has no absolute value: Kafka's Utils.abs returns 0 for it.
         number = (0x100000000 - number) & 0x7FFFFFFF
     return number
 
 
 class GroupRuntime:
-    """Finds the shard of a group, and keeps the shards in step with the leaderships."""
+    """Finds the shard of a group, and keeps the shards consistent with the leaders."""
 
     def __init__(self, broker: "Broker") -> None:
         self._broker = broker
@@ -57,7 +57,7 @@ class GroupRuntime:
     # --- look-ups, on the hot path
 
     def shard_of(self, group_id: str) -> "HostedShard":
-        """The shard that answers for a group.
+        """The shard that coordinates a group.
 
         Raises:
             ApiError: NOT_COORDINATOR, or COORDINATOR_LOAD_IN_PROGRESS.
@@ -72,7 +72,7 @@ class GroupRuntime:
         return group_hash(group_id) % count
 
     def all_shards(self) -> "list[HostedShard]":
-        """Every shard that works here, by partition.
+        """Every active shard of this broker, by partition.
 
         Raises:
             ApiError: COORDINATOR_LOAD_IN_PROGRESS unless all of them are loaded.
@@ -89,33 +89,33 @@ class GroupRuntime:
             return ApiError(ErrorCode.NOT_COORDINATOR)
         return ApiError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 
-    # --- following the metadata
+    # --- metadata changes
 
     def start(self, image: MetadataImage) -> None:
         self._follow(image)
 
     def apply(self, image: MetadataImage, delta: MetadataDelta) -> None:
-        """Follow a change, after the replica manager did."""
+        """Apply a change, after the replica manager."""
         if self._is_stopped:
             return
         topic = image.topics_by_name.get(OFFSETS_TOPIC)
         is_touched = topic is not None and topic.id in delta.changed_partitions
         if is_touched or any(each.name == OFFSETS_TOPIC for each in delta.deleted_topics.values()):
             self._follow(image)
-            # Logs are made a few at a time: what is not there yet is seen when all are.
+            # Logs are created a few at a time: check again when all exist.
             self.follow_when_settled()
         for hosted in list(self._shards.values()):
             if hosted.is_loaded:
                 hosted.on_metadata(image, delta)
 
     def expire_offsets(self, now_ms: int) -> None:
-        """Let every shard forget the offsets whose time is over."""
+        """Remove expired offsets from every shard."""
         for hosted in list(self._shards.values()):
             if hosted.is_loaded:
                 hosted.expire_offsets(now_ms)
 
     def stop(self) -> None:
-        """Answer everybody who waits; from now on this is nobody's coordinator."""
+        """Close every shard: waiting requests get an error, and no group is coordinated here."""
         self._is_stopped = True
         for hosted in self._shards.values():
             hosted.close()
@@ -126,7 +126,7 @@ class GroupRuntime:
                 task.cancel()
 
     def follow_when_settled(self) -> None:
-        """Have a shard also for partitions whose logs are being made."""
+        """Create the shards of partitions whose logs are still being created, when they exist."""
         self._settling = asyncio.get_running_loop().create_task(self._follow_settled())
 
     async def _follow_settled(self) -> None:
@@ -134,15 +134,15 @@ class GroupRuntime:
         self._follow(self._broker.image)
 
     def _follow(self, image: MetadataImage) -> None:
-        """Have a shard for each partition that is led here, and for no other."""
+        """Create and close shards, so that exactly the partitions led here have one."""
         if self._is_stopped:
             return
         topic = image.topics_by_name.get(OFFSETS_TOPIC)
         if topic is None:
             self._partition_count = 0
         elif not self._partition_count:
-            # Partitions that are added later would give groups another home, away from
-            # their offsets: as in Kafka, they count from the next start on.
+            # Partitions added later would map groups to other partitions, without their offsets:
+            # as in Kafka, they count only after a restart.
             self._partition_count = len(topic.partitions)
         led = {} if topic is None else self._led_here(topic)
         for index, hosted in list(self._shards.items()):
@@ -154,7 +154,7 @@ class GroupRuntime:
                 self._host(index, partition)
 
     def _led_here(self, topic: TopicImage) -> dict[int, Partition]:
-        """The partitions that are here and are, by the newest metadata, led from here."""
+        """The hosted partitions that this broker leads according to the newest metadata."""
         led = {}
         for partition in self._broker.replicas.partitions_of(OFFSETS_TOPIC):
             index = partition.topic_partition.partition
@@ -167,7 +167,7 @@ class GroupRuntime:
     # --- loading
 
     def _host(self, index: int, partition: Partition) -> None:
-        # A broker without groups need not wait for all this at its start.
+        # Imported late: a broker without groups starts faster.
         from moldau.broker.group_shard import HostedShard
 
         hosted = HostedShard(self._broker, partition, self._give_up)
@@ -181,7 +181,7 @@ class GroupRuntime:
             self._loading = asyncio.get_running_loop().create_task(self._load_all())
 
     def _give_up(self, hosted: "HostedShard") -> None:
-        """Begin anew with a shard that no longer agrees with its log."""
+        """Replace a shard that is no longer consistent with its log."""
         was_loaded = hosted.is_loaded
         hosted.close()
         if was_loaded:
@@ -201,14 +201,14 @@ class GroupRuntime:
             self._fail(hosted)
 
     def _fail(self, hosted: "HostedShard") -> None:
-        """Its groups have no coordinator for a while: what is wrong may be put right meanwhile."""
+        """Close a shard that cannot be loaded, and retry later."""
         name = hosted.partition.topic_partition
         logger.exception("the groups of %s cannot be read, trying again in %g s", name, RETRY_S)
         hosted.close()
         asyncio.get_running_loop().call_later(RETRY_S, self._host_again, hosted)
 
     async def _load_all(self) -> None:
-        """One after the other: together they would not be ready any earlier."""
+        """Load the shards one after the other: in parallel they would not be ready earlier."""
         clock = self._broker.clock
         begin_ms = clock.now_ms()
         count = shard_count = 0
@@ -235,7 +235,7 @@ class GroupRuntime:
     # --- the topic
 
     async def create_topic(self) -> None:
-        """Bring ``__consumer_offsets`` into being; whoever comes meanwhile waits for the same."""
+        """Create ``__consumer_offsets``; concurrent calls share one creation."""
         if self._creating is None:
             self._creating = asyncio.get_running_loop().create_task(self._create_topic())
         await asyncio.shield(self._creating)

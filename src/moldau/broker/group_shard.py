@@ -1,15 +1,15 @@
-"""One shard of the group coordinator at work: its log, its timer, and who waits for it.
+"""Runs one shard of the group coordinator: its log, its timer, and the waiting requests.
 
-The shard decides; this is where its decisions happen. Records are appended in one batch,
-replayed, and then the replies go out, most of them in the same turn of the event loop as
-the request: an offset commit costs no task and no future.
+The shard decides; this module carries its decisions out. Records are appended in one batch and
+replayed, then the replies are sent, most of them in the same turn of the event loop as the request:
+an offset commit needs no task and no future.
 
 Rules this module keeps:
 
-* Nothing is answered before its records are in the log of every replica in sync.
-* State and log never part: when an append or a replay fails, the shard is given up and
-  read anew from the log, and whoever waits is told to come again.
-* A client that is gone is not answered, and nobody minds.
+* No reply is sent before its records are in the log of every in-sync replica.
+* State and log stay consistent: if an append or a replay fails, the shard is discarded and loaded
+  from the log again, and waiting requests get an error on which clients retry.
+* Replies to clients that have disconnected are dropped.
 """
 
 import asyncio
@@ -35,11 +35,11 @@ Req = TypeVar("Req")
 Handle = Callable[[int, Req, GroupRequestContext, int], Outcome]
 
 NO_TOKEN: Final = -1
-# More than a record's lengths, deltas and header count can take.
+# An upper bound for the lengths, deltas and header count of a record.
 RECORD_OVERHEAD_BYTES: Final = 32
 _COORDINATOR: Final = AppendOrigin.COORDINATOR
 
-# What clients of a coordinator understand of what can go wrong with its log.
+# Errors of the log, as the errors that clients of a coordinator expect.
 _AS_COORDINATOR_ERROR: Final = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -73,7 +73,7 @@ class HostedShard:
     def __init__(
         self, broker: "Broker", partition: Partition, give_up: Callable[["HostedShard"], None]
     ) -> None:
-        """``give_up`` is called when the shard no longer agrees with its log."""
+        """``give_up`` is called when the shard is no longer consistent with its log."""
         self.partition = partition
         self.shard = GroupCoordinatorShard(broker.config, broker.rng)
         self.is_loaded = False
@@ -86,24 +86,24 @@ class HostedShard:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at_ms = 0
 
-    # --- life
+    # --- loading and closing
 
     async def load(self) -> int:
-        """Read the log. Gives the number of records; raises ApiError if it cannot be read."""
+        """Load the log; returns the number of records. Raises ApiError if it cannot be read."""
         loader = GroupLoader(
             self.partition, self.shard, self._broker.config.offsets_load_buffer_size
         )
         return await loader.load()
 
     def activate(self) -> None:
-        """The log has been read: answer from now on."""
+        """Accept requests from now on, after the log has been loaded."""
         now_ms = self._broker.clock.now_ms()
         self._carry_out(self.shard.on_metadata(self._broker.image, None, now_ms), now_ms)
         self._carry_out(self.shard.on_loaded(now_ms), now_ms)
         self.is_loaded = True
 
     def close(self, code: ErrorCode = ErrorCode.NOT_COORDINATOR) -> None:
-        """Everybody who waits hears that this is not the place any more."""
+        """Stop the shard; waiting requests get ``code``."""
         self.is_closed = True
         self.is_loaded = False
         if self._timer is not None:
@@ -116,15 +116,15 @@ class HostedShard:
                 waiting.set_exception(ApiError(code))
         self._waiting.clear()
 
-    # --- work
+    # --- requests
 
     def run(
         self, handle: Handle[Req], request: Req, context: GroupRequestContext
     ) -> "Any | asyncio.Future[Any]":
-        """Let the shard handle a request: gives its response, or a future of it.
+        """Let the shard handle a request; returns its response, or a future of it.
 
         Raises:
-            ApiError: what the shard decided could not be written.
+            ApiError: the records could not be written.
         """
         token = self._last_token = self._last_token + 1
         now_ms = self._broker.clock.now_ms()
@@ -148,7 +148,7 @@ class HostedShard:
         self._act("time-outs", lambda: self.shard.tick(now_ms), now_ms)
 
     def _act(self, reason: str, decide: Callable[[], Outcome], now_ms: int) -> None:
-        """Carry out what no request asked for: nobody but the log hears of a failure."""
+        """Carry out a decision that is not for a request; a failure is only logged."""
         try:
             self._carry_out(decide(), now_ms)
         except Exception as error:
@@ -164,7 +164,7 @@ class HostedShard:
                 self._give_up(self)
 
     def _carry_out(self, outcome: Outcome, now_ms: int, token: int = NO_TOKEN) -> Any:
-        """Write, replay, reply; gives the response to ``token`` if it is among the replies."""
+        """Append, replay and reply; returns the response to ``token`` if it is in the replies."""
         if outcome.records:
             self._append(outcome.records, now_ms)
         response = None
@@ -178,14 +178,15 @@ class HostedShard:
 
     def _answer(self, token: int, response: Any) -> None:
         waiting = self._waiting.pop(token, None)
-        # A client that went away took its future with it.
+        # The future of a client that has disconnected is cancelled.
         if waiting is not None and not waiting.done():
             waiting.set_result(response)
 
     def _append(self, records: list[CoordinatorRecord], now_ms: int) -> None:
-        """Records that fit go in one batch. A partition with one replica has committed them then.
+        """Append and replay the records, in one batch if they fit.
 
-        Several batches are not written at once, but nothing is answered before the last.
+        With one replica, they are then committed. Several batches are not appended atomically, but
+        no reply is sent before the last one.
         """
         partition = self.partition
         shard = self.shard
@@ -211,10 +212,10 @@ class HostedShard:
             raise
 
     def _set_timer(self, now_ms: int) -> None:
-        """See to it that the shard is asked again when something is due.
+        """Set the timer for the next deadline of the shard.
 
-        A timer that comes too early finds nothing to do and sets the next; moving it with
-        every heartbeat would cost more.
+        A timer that fires too early does nothing but set the next one; moving it with every
+        heartbeat would cost more.
         """
         deadline_ms = self.shard.next_deadline_ms()
         if deadline_ms is None or self.is_closed:
@@ -224,6 +225,6 @@ class HostedShard:
                 return
             self._timer.cancel()
         self._timer_at_ms = deadline_ms
-        # One more, because both clocks round down.
+        # Plus one, because both clocks round down.
         delay_ms = max(deadline_ms - now_ms, 0) + 1
         self._timer = asyncio.get_running_loop().call_later(delay_ms / 1000, self._on_timer)

@@ -1,9 +1,9 @@
-"""The log cleaner of a running broker: when it looks for work, and where it works.
+"""The log cleaner of a running broker: when it looks for dirty logs, and where it cleans them.
 
-A broker without compacted topics, or with none that has grown beyond a segment, never loads
-the cleaner. Afterwards it costs what it uses: a thread for each log that is being cleaned,
-and the memory of an offset map for as long as that takes. For a large log the thread has a
-process do the work, which shares no GIL with the event loop (``cleaning_process``).
+The cleaner is not loaded until a compacted topic has a log of more than one segment. Then it uses
+a thread for each log that is being cleaned, and the memory of an offset map for as long as that
+takes. For a large log the thread delegates to a process, which does not share the GIL with the
+event loop (``cleaning_process``).
 """
 
 import asyncio
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from moldau.storage.cleaning_work import PassWork
     from moldau.storage.log_cleaner import LogCleaner
 
-# Threads are made as they are needed; ``log.cleaner.threads`` says how many are.
+# Threads are started when needed; ``log.cleaner.threads`` is the actual limit.
 _MOST_THREADS: Final = 256
-# A pass over fewer bytes is over in a thread before a process could have begun.
+# A thread finishes a pass over fewer bytes before a process would have started.
 _WORTH_A_PROCESS_BYTES: Final = 32 << 20
 # A backoff of zero would keep the event loop busy.
 _SHORTEST_BACKOFF_MS: Final = 10
@@ -43,7 +43,7 @@ class LogCleaning:
         clock: Clock,
         executor: Executor | None = None,
     ) -> None:
-        """Without an executor it makes its own threads: those of the disk must stay free."""
+        """Without an executor it starts its own threads: the disk threads must stay available."""
         self._logs = logs
         self._configs = configs
         self._disk = disk
@@ -52,23 +52,23 @@ class LogCleaning:
         self._pool: ThreadPoolExecutor | None = None
         self._timer: asyncio.Handle | None = None
         self._is_stopped = False
-        # Another process sees what is on a real disk only.
+        # Another process can only access a real disk.
         self._uses_processes = executor is None and isinstance(disk, RealDisk)
         self.cleaner: LogCleaner | None = None
 
     @property
     def is_idle(self) -> bool:
-        """Whether nobody will ever look: the cleaner is turned off, or stopped."""
+        """Whether no search is scheduled: the cleaner is disabled, or stopped."""
         return self._timer is None
 
     def start(self) -> None:
-        """On the event loop that owns the logs."""
+        """Start the periodic search. To be called on the event loop that owns the logs."""
         if self._configs.broker.log_cleaner_enable:
             self._loop = asyncio.get_running_loop()
             self._look_later()
 
     def stop(self) -> None:
-        """Return when no thread touches the logs any more."""
+        """Return when no thread uses the logs any more."""
         self._is_stopped = True
         if self._timer is not None:
             self._timer.cancel()
@@ -83,7 +83,7 @@ class LogCleaning:
         self._timer = self._loop.call_later(backoff_ms / 1000, self.look)
 
     def look(self) -> None:
-        """Begin to clean what is worth it, and look again after the backoff."""
+        """Start cleaning the logs that are dirty enough, and search again after the backoff."""
         if self._timer is not None:
             self._timer.cancel()
         try:
@@ -97,7 +97,7 @@ class LogCleaning:
         self._search(steps)
 
     def _search(self, steps: Iterator[None]) -> None:
-        """Look at some logs, and at the rest in later turns of the loop."""
+        """Check some logs, and the rest in later turns of the loop."""
         if self._is_stopped:
             return
         try:
@@ -136,7 +136,7 @@ class LogCleaning:
         )
 
     def work_for(self, size_bytes: int) -> "PassWork":
-        """Who does the work of a pass over so many bytes."""
+        """A process or a thread for the work of a pass over ``size_bytes``."""
         from moldau.storage.cleaning_process import ProcessWork
         from moldau.storage.cleaning_work import LocalWork
 

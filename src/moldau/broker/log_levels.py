@@ -1,7 +1,7 @@
-"""How much the broker's loggers say, while it runs (KIP-412).
+"""The log levels of the broker's loggers, which can be changed at run time (KIP-412).
 
-Levels have Kafka's names and belong to this process: no other broker hears of a change, and
-the next start forgets it. Python's logging has no TRACE; it is a level below DEBUG here.
+Levels have Kafka's names. A change applies to this broker only, and until its next restart.
+Python's logging has no TRACE; it is a level below DEBUG here.
 """
 
 import logging
@@ -23,18 +23,18 @@ LEVELS: Final[Mapping[str, int]] = {
 SET, DELETE, APPEND, SUBTRACT = range(4)
 _OPERATIONS: Final = {APPEND: "APPEND", SUBTRACT: "SUBTRACT"}
 
-# A logger's name, what is to be done with its level, and the level.
+# The name of a logger, the operation on its level, and the level.
 Change = tuple[str, int, str | None]
 
 
 def levels() -> dict[str, str]:
-    """Every logger with the level that holds for it."""
+    """Every logger with its effective level."""
     names = [ROOT, *sorted(logging.Logger.manager.loggerDict)]
     return {name: _level_name(_logger(name).getEffectiveLevel()) for name in names}
 
 
 def check(resource_name: str, node_id: int, changes: Iterable[Change]) -> None:
-    """Raise ApiError unless all of ``changes`` can be made here."""
+    """Validate ``changes`` without applying them. Raises ApiError if any is not valid."""
     try:
         wanted_node = int(resource_name)
     except ValueError:
@@ -48,7 +48,7 @@ def check(resource_name: str, node_id: int, changes: Iterable[Change]) -> None:
 
 
 def apply(changes: Iterable[Change]) -> None:
-    """Make changes that were checked."""
+    """Apply changes that were validated by ``check``."""
     for name, operation, level in changes:
         is_set = operation == SET and level is not None
         _logger(name).setLevel(LEVELS[level] if is_set and level else logging.NOTSET)
@@ -78,7 +78,7 @@ def _logger(name: str) -> logging.Logger:
 
 
 def _level_name(number: int) -> str:
-    """The most talkative of Kafka's levels that ``number`` lets through."""
+    """The most verbose of Kafka's levels that is enabled at level ``number``."""
     for name, level in LEVELS.items():
         if number <= level:
             return name

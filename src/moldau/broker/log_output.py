@@ -1,16 +1,15 @@
-"""Log lines on their way to stderr, which may be slow, unread, or closed.
+"""Writes log lines to stderr, which may be slow, unread, or closed.
 
-A broker must not wait for whoever reads its log: a pipe that nobody reads takes some 64 KiB,
-and the next line would stop the event loop for good. So lines are queued, and a thread writes
-them.
+A broker must not wait for the reader of its log: a pipe that is not read accepts about 64 KiB, and
+the next line would block the event loop forever. So lines are queued, and a thread writes them.
 
 Rules this module keeps:
 
-* Whoever logs never waits. If the queue is full the line is dropped, and the log says how
-  many were as soon as it moves again.
-* Lines keep their order, and nothing that a client sends can forge one: control characters in
-  messages are escaped, and the lines of a traceback are indented.
-* A stderr that was closed is no reason to end.
+* Logging never blocks. If the queue is full, lines are dropped, and their number is logged as soon
+  as writing is possible again.
+* Lines keep their order, and no client can forge one: control characters in messages are escaped,
+  and the lines of a traceback are indented.
+* A closed stderr does not stop the broker.
 """
 
 import logging
@@ -22,12 +21,12 @@ from collections.abc import Callable
 from typing import Final
 
 MAX_LINES: Final = 10_000
-# How long the end of the process waits for lines that have not been written.
+# How long a shutdown waits for lines that have not been written.
 CLOSE_GRACE_S: Final = 1.0
 
 _MAX_LINE: Final = 8192
 _FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-# C0, DEL, C1, and what Unicode takes for the end of a line.
+# C0, DEL, C1, and the line separators of Unicode.
 _CONTROL: Final = {
     code: repr(chr(code))[1:-1] for code in (*range(32), *range(127, 160), 0x2028, 0x2029)
 }
@@ -59,7 +58,7 @@ def _indented(text: str) -> str:
 
 
 class LogOutput(logging.Handler):
-    """Queues lines and has a thread write them."""
+    """Queues lines, which a thread writes."""
 
     def __init__(self, write: Write | None = None, max_lines: int = MAX_LINES) -> None:
         """``write`` may block; by default it writes to stderr."""
@@ -71,7 +70,7 @@ class LogOutput(logging.Handler):
         self._dropped = 0
         self._is_closing = False
         self._changed = threading.Condition()
-        # A daemon: a write that never returns must not keep the process.
+        # A daemon: a write that never returns must not keep the process alive.
         self._thread = threading.Thread(target=self._run, name="moldau-log", daemon=True)
         self._thread.start()
 
@@ -84,7 +83,7 @@ class LogOutput(logging.Handler):
         self.say(line)
 
     def say(self, line: str) -> None:
-        """Write a line that is no record of the log."""
+        """Write a line that is not a log record."""
         with self._changed:
             if len(self._lines) >= self._max_lines:
                 self._dropped += 1
@@ -93,7 +92,7 @@ class LogOutput(logging.Handler):
                 self._changed.notify()
 
     def close(self) -> None:
-        """Return when everything is written, or nobody has read it for a while."""
+        """Return when everything is written, at the latest after ``CLOSE_GRACE_S``."""
         with self._changed:
             self._is_closing = True
             self._changed.notify()
@@ -115,7 +114,7 @@ class LogOutput(logging.Handler):
             try:
                 self._write("\n".join(lines) + "\n")
             except (OSError, ValueError):
-                # Nobody will ever read it. The broker goes on.
+                # stderr is closed; the broker continues without it.
                 continue
 
 

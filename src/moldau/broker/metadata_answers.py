@@ -6,9 +6,9 @@ milliseconds, in which no other request is served; sending the cached bytes take
 
 Rules this module keeps:
 
-* An answer belongs to one image. When the image moves on, all answers are forgotten.
-* Answers that are cheap to give again are not kept, and all together stay below a limit.
-* Whoever asks while an answer is being made waits for that one.
+* A response belongs to one image. When the image changes, all cached responses are dropped.
+* Responses that are cheap to build are not cached, and the total size is limited.
+* Concurrent identical requests share one response.
 """
 
 import asyncio
@@ -62,13 +62,13 @@ class MetadataAnswers:
     async def share(
         self, image: MetadataImage, key: Hashable, make: Callable[[], Awaitable[bytes]]
     ) -> EncodedAnswer:
-        """What ``make`` gives, or gives already to somebody else; after ``find``."""
+        """The result of ``make``, shared with concurrent callers. To be called after ``find``."""
         making = self._making.get(key) if image is self._image else None
         if making is None:
             making = asyncio.get_running_loop().create_task(self._make(image, key, make))
             if image is self._image:
                 self._making[key] = making
-        # Whoever asked first may go away; the others still wait.
+        # The first client may disconnect while others still wait.
         return await asyncio.shield(making)
 
     async def _make(

@@ -69,10 +69,10 @@ from moldau.storage.late_writes import Executor
 
 logger = logging.getLogger(__name__)
 
-# Kafka's controller writes no larger batches, and a request may not need more.
+# The limit of Kafka's controller for a batch, and for the records of a request.
 MAX_RECORDS_PER_BATCH: Final = 10_000
 _LARGE_BYTES: Final = 7 * 1024 * 1024
-# If more of the log follows the last snapshot, one is written at a stop: the start is faster.
+# If more of the log follows the last snapshot, one is written at a stop, for a faster start.
 _LONG_TAIL_BYTES: Final = 1024 * 1024
 
 
@@ -266,7 +266,7 @@ class MetadataLog:
         return outcome.response
 
     async def change_in_turns(self, decide: Callable[[], Deciding[R]], turns: Turns) -> R:
-        """As ``change``, for a decision that may be large: others are served between its steps."""
+        """Like ``change``, for a large decision: other requests are served between its steps."""
         async with self._deciding:
             outcome = await turns.complete(decide())
             await self._write_in_turns(outcome.records)

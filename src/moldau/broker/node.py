@@ -1,12 +1,12 @@
-"""A whole node: puts the parts together, starts them in order, stops them in reverse.
+"""A complete node: builds the components, starts them in order, and stops them in reverse.
 
-Start: open the listeners, lock and read the data directories, replay the metadata, load
-the logs, register with the controller, and only then let anybody in. The directories of a
-node that was never started are formatted on the way (``first_start``).
+Start: open the listeners, lock and read the data directories, replay the metadata, load the logs,
+register with the controller, and only then accept connections. The directories of a node that was
+never started are formatted first (``first_start``).
 
-Stop: no new connections, finish what is under way, flush every log, leave the marker
-that says so. After kill -9 there is no marker, and the next start looks at every
-segment that was not flushed.
+Stop: close the listeners, complete the requests in progress, flush every log, and write the clean
+shutdown file. After kill -9 there is no such file, and the next start recovers every segment that
+was not flushed.
 """
 
 import asyncio
@@ -47,13 +47,13 @@ STOP_GRACE_S = 30.0
 ABANDON_GRACE_S = 1.0
 DELETED_FILES_CHECK_MS = 5_000
 HOST_AGAIN_MS = 1_000
-# A terminal that closes sends the last; as with Apache Kafka, the stop is a clean one.
+# SIGHUP is sent when a terminal is closed; as in Apache Kafka, it causes a clean shutdown.
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 PRODUCER_EXPIRY_CHECK_MS = 600_000
 
 
 class Node:
-    """One process of a cluster. Clock, randomness and disk come in from outside."""
+    """One process of a cluster. Clock, randomness and disk are passed in."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Node:
         executor: Executor | None = None,
         make_server: Callable[..., Server] = Server,
     ) -> None:
-        """``make_server`` is where a simulated network comes in."""
+        """``make_server`` can replace the server, for a simulated network."""
         self.config = config
         self._clock = clock or SystemClock()
         self._disk = disk or RealDisk()
@@ -77,16 +77,16 @@ class Node:
         self._background = Background()
         self._make_server = make_server
         self.ports: dict[str, int] = {}
-        # Why the node cannot go on; whoever runs it waits for ``failed`` and abandons it.
+        # Why the node cannot continue; the caller waits for ``failed`` and calls ``abandon``.
         self.failure: str | None = None
         self.failed = asyncio.Event()
         self._metadata_lock: FileLock | None = None
 
     async def start(self) -> None:
-        """Return when the first request can be answered.
+        """Return when the node is ready for requests.
 
         Raises:
-            ConfigError, FormatError, ListenError: with what is wrong and the remedy.
+            ConfigError, FormatError, ListenError: with the reason and the remedy.
         """
         config = self.config
         self._loop = asyncio.get_running_loop()
@@ -109,7 +109,7 @@ class Node:
             self._handle_metadata_failure,
         )
         self.broker = self._make_broker()
-        # First of all: a start that fails on a taken port must not have touched the data.
+        # First of all: a start that fails because a port is in use must not touch the data.
         await self._bind()
 
         format_if_empty(config, self._disk, self._rng)
@@ -136,7 +136,7 @@ class Node:
         self._limit_connections()
         self.metadata.add_listener(self._on_metadata)
         self.server.accept()
-        # What lives now lives for ever: the collector need not look at it again.
+        # Objects alive now are permanent: exclude them from garbage collection.
         gc.collect()
         gc.freeze()
 
@@ -147,7 +147,7 @@ class Node:
         )
 
     async def stop(self) -> None:
-        """Leave the directories so that the next start has nothing to recover."""
+        """Shut down cleanly, so that the next start has nothing to recover."""
         self._background.stop()
         self.broker.stop()
         await self.server.stop(STOP_GRACE_S)
@@ -160,7 +160,7 @@ class Node:
         self._release_metadata()
 
     async def abandon(self) -> None:
-        """Stop without the metadata, which is lost, but with what the other disks can keep."""
+        """Stop after the metadata has failed, flushing what the other disks can store."""
         self._background.stop()
         self.broker.stop()
         await self.server.stop(ABANDON_GRACE_S)
@@ -172,7 +172,7 @@ class Node:
         self._release_metadata()
 
     def _open_directories(self) -> None:
-        """Lock every directory. Without that of the metadata there is no start."""
+        """Lock every directory. Raises FormatError if that of the metadata log has failed."""
         path = metadata_log_dir(self.config)
         if path not in self.config.log_dirs:
             self._metadata_lock = self._disk.lock(path)
@@ -188,15 +188,15 @@ class Node:
         self.metadata.maybe_snapshot()
 
     def _handle_disk_failures(self) -> None:
-        """Called from whichever thread met the failure."""
+        """Called on any thread."""
         self._loop.call_soon_threadsafe(self.logs.handle_failures)
 
     def _handle_metadata_failure(self, reason: str) -> None:
-        """Called from whichever thread met the failure."""
+        """Called on any thread."""
         self._loop.call_soon_threadsafe(self._on_metadata_failed, reason)
 
     def _on_directory_offline(self, path: str) -> None:
-        """A log directory failed: the others go on, unless it was one that nothing goes without."""
+        """Continue without a failed log directory, unless it was the last or has the metadata."""
         dirs = self.logs.dirs
         if path == metadata_log_dir(self.config):
             self._on_metadata_failed(dirs.offline[path])
@@ -215,7 +215,7 @@ class Node:
             self.failed.set()
 
     async def _bind(self) -> None:
-        """Open the listeners, so that their ports are known; nobody is let in yet."""
+        """Open the listeners, so that their ports are known; connections are not accepted yet."""
         config = self.config
         clients = Dispatcher(self.broker, BROKER_HANDLERS)
         controllers = Dispatcher(self.broker, CONTROLLER_HANDLERS, is_controller=True)
@@ -237,11 +237,11 @@ class Node:
             self._limit_connections()
 
     def _limit_connections(self) -> None:
-        """Limits change while the broker runs: by its dynamic settings, and by quotas."""
+        """Apply the current limits: dynamic settings and quotas may change them at any time."""
         self.server.limit(server_limits(self.broker.config, self.metadata.image))
 
     def _advertised(self) -> list[Listener]:
-        """The addresses to tell clients; a port that the system picked is known only now."""
+        """The advertised addresses, with the ports that the system chose."""
         return [self._with_port(each) for each in self.config.advertised]
 
     def _controller_endpoints(self) -> list[Listener]:
@@ -253,7 +253,7 @@ class Node:
     def _with_port(self, listener: Listener) -> Listener:
         if listener.port:
             return listener
-        # A controller without a listener is said to be at the broker's first.
+        # A controller without a listener is advertised at the broker's first one.
         first = self.ports[self.config.listeners[0].name]
         return listener._replace(port=self.ports.get(listener.name, first))
 
@@ -289,9 +289,9 @@ def _metadata_failed(path: str, reason: str) -> str:
 
 
 def run(config: BrokerConfig, say: Callable[[str], None]) -> int:
-    """Serve until a signal says stop; gives the exit code of the process.
+    """Serve until a signal or a failure; returns the exit code of the process.
 
-    ``say`` is for what a user is to see who starts a broker.
+    ``say`` prints messages for the user who starts the broker.
     """
     try:
         import uvloop
@@ -301,18 +301,18 @@ def run(config: BrokerConfig, say: Callable[[str], None]) -> int:
 
 
 async def _serve(config: BrokerConfig, say: Callable[[str], None]) -> int:
-    # Cycles are rare here; looking for them often costs more than it frees. The middle generation
-    # stays small: a large request makes a million objects, and inspecting all of them at once
-    # would hold up everybody.
+    # Cycles are rare here, so frequent collections cost more than they free. The middle generation
+    # stays small: a large request creates a million objects, and inspecting all of them at once
+    # would delay every other request.
     gc.set_threshold(20_000, 5, 2_500)
-    # How long a thread that computes (the log cleaner) may keep the loop waiting: by default ten
-    # times as long as a client should have to.
+    # How long a busy thread (such as the log cleaner's) may hold the GIL while the loop waits. The
+    # default is ten times as long, which clients would notice.
     sys.setswitchinterval(0.0005)
     keep_freed_memory()
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
     for number in STOP_SIGNALS:
-        # Whoever started this with nohup wants it to outlive the terminal.
+        # A broker started with nohup must outlive the terminal.
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             loop.add_signal_handler(number, stopping.set)
     node = Node(config)

@@ -1,8 +1,8 @@
-"""One partition as this broker hosts it: its log, who leads it, and who waits for it.
+"""One partition hosted by this broker: its log, its leader, and the fetches waiting for it.
 
-The log knows bytes and offsets; the metadata image knows leaders and ISRs. A
-``Partition`` is where both meet: it refuses what a non-leader must refuse, moves the
-high watermark, and wakes the fetches that wait for it to move.
+The log has bytes and offsets; the metadata image has leaders and ISRs. A ``Partition`` combines
+the two: it refuses requests that only the leader may serve, advances the high watermark, and wakes
+the fetches that wait for it.
 """
 
 import asyncio
@@ -22,18 +22,18 @@ _CLIENT: Final = AppendOrigin.CLIENT
 
 
 def _no_more_to_do(error: BaseException) -> None:
-    """The log itself has told of a failed flush, and those who wait get the error."""
+    """Do nothing: the log has reported the failed flush, and the waiting requests get the error."""
 
 
 class Waiter(Protocol):
-    """A request that sleeps on partitions."""
+    """A request that waits for partitions to change."""
 
     def check(self, partition: "Partition") -> None:
-        """Look again whether there is enough: ``partition`` has changed."""
+        """Check again whether there is enough data: ``partition`` has changed."""
         ...
 
     def finish(self) -> None:
-        """Answer with what there is."""
+        """Respond with the data available now."""
         ...
 
 
@@ -68,25 +68,25 @@ class Partition:
         self.registration = registration
         self.is_leader = False
         self.leader_epoch = NO_EPOCH
-        # Counts up for ever: a waiting fetch compares it with what it saw, and so
-        # learns how much has arrived without reading anything.
+        # Never decreases: a waiting fetch compares it with an earlier value, to know how much has
+        # been appended without reading.
         self.bytes_appended = 0
         self._local_id = local_id
         self._waiters: dict[int, Waiter] = {}
-        # For topics with ``flush.messages``: batches that nobody may see before they are on the
-        # device, each by the offset after it and its size.
+        # For topics with ``flush.messages``: batches that are not visible until they are on the
+        # device, each with the offset after it and its size.
         self._flush: SharedFlush | None = None
         self._held: list[tuple[int, int]] = []
         self.update(registration)
 
     def update(self, registration: PartitionRegistration) -> None:
-        """Follow the metadata image. A fetch that waits must look again: it may be fenced now."""
+        """Apply the metadata. Waiting fetches check again, because they may be fenced now."""
         self.registration = registration
         self.leader_epoch = registration.leader_epoch
         self.is_leader = registration.leader == self._local_id
         if self.is_leader and not self.log.is_closed and not self._held:
-            # The epoch enters the log's own list with its first record: a start of thousands
-            # of idle partitions would else write thousands of files.
+            # The epoch is added to the epoch cache of the log with its first record; otherwise a
+            # start with thousands of idle partitions would write thousands of files.
             self.log.update_high_watermark(self.log.log_end_offset)
         self.wake()
 
@@ -99,11 +99,11 @@ class Partition:
     ) -> LogAppendInfo:
         """Append one batch from a producer, or from a coordinator of this broker.
 
-        If the answer says ``must_flush``, consumers do not see the batch, and the producer shall
-        not be answered, before ``flushed`` has come true.
+        If the result has ``must_flush``, the batch is not visible to consumers, and must not be
+        acknowledged, before the future of ``flushed`` is done.
 
         Raises:
-            ApiError: NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS, or what the log refuses.
+            ApiError: NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS, or an error of the log.
         """
         self.check_append(acks)
         log = self.log
@@ -111,7 +111,7 @@ class Partition:
         if info.must_flush:
             self._held.append((log.log_end_offset, info.size_bytes))
             return info
-        # A lone replica is the whole ISR: what it has is what all have.
+        # A single replica is the whole ISR, so everything in its log is committed.
         log.update_high_watermark(log.log_end_offset)
         self.bytes_appended += info.size_bytes
         if self._waiters:
@@ -119,16 +119,16 @@ class Partition:
         return info
 
     def flushed(self) -> "asyncio.Future[None]":
-        """Have the log flushed by another thread; the future says when all of it is durable.
+        """Flush the log in another thread; the future is done when all of it is durable.
 
-        It fails with KAFKA_STORAGE_ERROR if the disk does.
+        It fails with KAFKA_STORAGE_ERROR if the disk fails.
         """
         if self._flush is None:
             self._flush = SharedFlush(self.log, self._on_flushed, _no_more_to_do)
         return self._flush.begin()
 
     def _on_flushed(self, end_offset: int) -> None:
-        """What lies below is on the device: now consumers may see it."""
+        """Make records below ``end_offset`` visible to consumers: they are on the device."""
         log = self.log
         if end_offset > log.high_watermark:
             log.update_high_watermark(end_offset)
@@ -138,7 +138,7 @@ class Partition:
         self.wake()
 
     def check_append(self, acks: int) -> None:
-        """Raise unless a batch may be appended here now, whatever is in it.
+        """Check whether a batch may be appended here now, regardless of its contents.
 
         Raises:
             ApiError: NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS.
@@ -149,10 +149,10 @@ class Partition:
             self._check_in_sync()
 
     def _check_in_sync(self) -> None:
-        """Raise unless enough replicas are in sync.
+        """Check whether enough replicas are in sync.
 
-        A partition need not have more in sync than it has: min.insync.replicas=2 of a topic
-        with one replica means one, as in Kafka.
+        As in Kafka, min.insync.replicas is capped at the number of replicas: with one replica,
+        min.insync.replicas=2 means one.
         """
         registration = self.registration
         wanted = min(self.log.config.min_insync_replicas, len(registration.replicas))
@@ -164,13 +164,13 @@ class Partition:
             )
 
     def replace_log(self, log: PartitionLog) -> None:
-        """The replica moved to another log directory: the same records, in other files."""
+        """Use ``log``, which has the same records, after a move to another log directory."""
         self.log = log
         self._flush = None
         self.wake()
 
     def check_leader(self, current_leader_epoch: int) -> None:
-        """Raise unless this broker leads, in the epoch that the client believes in (KIP-320)."""
+        """Check that this broker leads, in the leader epoch that the client sent (KIP-320)."""
         if not self.is_leader:
             raise self._not_leader()
         if current_leader_epoch == NO_EPOCH or current_leader_epoch == self.leader_epoch:
@@ -186,13 +186,13 @@ class Partition:
         )
 
     def end_offset_for_epoch(self, leader_epoch: int) -> tuple[int, int]:
-        """Epoch and end offset that answer OffsetForLeaderEpoch; (-1, -1) if unknown."""
+        """The epoch and end offset for OffsetForLeaderEpoch; (-1, -1) if unknown."""
         log = self.log
         if leader_epoch == self.leader_epoch:
             return leader_epoch, log.log_end_offset
         latest = log.leader_epochs.latest_epoch
         if latest is not None and latest < leader_epoch < self.leader_epoch:
-            # An epoch in which nothing was written ends where it began: at the end.
+            # An epoch without records ends where it began: at the log end offset.
             return latest, log.log_end_offset
         return log.end_offset_for_epoch(leader_epoch)
 
@@ -203,12 +203,12 @@ class Partition:
         self._waiters.pop(id(waiter), None)
 
     def wake(self) -> None:
-        """Let every waiting fetch look again whether it has enough."""
+        """Let every waiting fetch check again whether there is enough data."""
         for waiter in list(self._waiters.values()):
             waiter.check(self)
 
     def release_waiters(self) -> None:
-        """Nothing more will come: let every waiting fetch answer with what there is."""
+        """Complete every waiting fetch with the data available now."""
         for waiter in list(self._waiters.values()):
             waiter.finish()
 

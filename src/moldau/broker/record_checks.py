@@ -1,12 +1,12 @@
-"""Where batches are looked into that take longer than the event loop has time for.
+"""Validates batches in threads if that takes too long for the event loop.
 
-A batch of a few kilobytes may hold a hundred megabytes of records, and a topic may want them
-compressed at the highest level. A thread does that; its codecs and the record kernel let the event
-loop run meanwhile. The batch has no offset yet: only what was found right is appended.
+A batch of a few kilobytes may contain a hundred megabytes of records, and a topic may require the
+highest compression level. A thread does that work; the codecs and the record kernel release the
+GIL. The batch has no offset yet: it is appended only after it has been validated.
 
-There are few threads, and each works on one batch at a time, piece by piece. That bounds the memory
-as well: a thread holds a piece of the unpacked records, or the largest record among them, and what
-it writes anew, which is no more than ``max.message.bytes``.
+There are few threads, and each processes one batch at a time, in chunks. That also bounds the
+memory: a thread holds a chunk of the decompressed records, or the largest record, and the
+recompressed batch, which is at most ``max.message.bytes``.
 """
 
 import asyncio
@@ -21,25 +21,25 @@ THREADS: Final = 2
 
 
 class RecordChecks:
-    """The threads of one broker. Everything but the checks belongs to its event loop."""
+    """The validation threads of one broker. To be used on its event loop."""
 
     def __init__(self, executor: Executor | None = None) -> None:
-        """Threads of its own, if none are given, are started when they are first needed."""
+        """Without an executor it starts its own threads, when they are first needed."""
         self._is_own = executor is None
         self._executor = executor or ThreadPoolExecutor(THREADS, thread_name_prefix="moldau-check")
 
     async def check(
         self, records: memoryview | bytes, config: LogConfig, now_ms: int
     ) -> ProducedBatch:
-        """The batch, checked and made to fit its topic (``validate_produced``).
+        """The batch, validated and converted for its topic (``validate_produced``).
 
         Raises:
-            ApiError: it is refused.
+            ApiError: the batch is refused.
         """
         checked = self._executor.submit(validate_produced, records, config, now_ms)
         return await asyncio.wrap_future(checked)
 
     def stop(self) -> None:
-        """Return when its own threads have ended; what has not begun is not done any more."""
+        """Return when its own threads have ended; pending batches are dropped."""
         if self._is_own:
             self._executor.shutdown(cancel_futures=True)

@@ -4,12 +4,12 @@ The image determines which partitions this broker hosts; the log manager has the
 ``apply`` makes the two agree: it creates logs for new partitions, deletes those of deleted
 topics, and applies changed settings. Everything else is a lookup.
 
-Making or deleting a log is a handful of system calls, and a topic may have thousands; new
-settings may be those of thousands of topics. This is done for a few at a time, with turns for
-everybody else in between. Until its turn comes a
-new partition is answered as not led here, which clients take as a reason to ask again; a
-deleted one is unknown at once. A partition for which no disk has room is tried again every
-now and then (``host_again``): the cluster has it, so it must come into being.
+Creating or deleting a log takes several system calls, and a topic may have thousands of logs; a
+change of settings may affect thousands of topics. So only a few are processed at a time, and other
+requests are served in between. A new partition whose log does not exist yet is answered with
+NOT_LEADER_OR_FOLLOWER, on which clients retry; a deleted one is unknown immediately. If no disk has
+space for a partition, its creation is retried periodically (``host_again``): it is in the metadata,
+so it must be created eventually.
 """
 
 import asyncio
@@ -29,9 +29,9 @@ from moldau.storage.log_manager import LogManager
 
 logger = logging.getLogger(__name__)
 
-# A few milliseconds of work: how long a large topic may delay a client.
+# A few milliseconds of work: how long a large topic may delay other requests.
 HOSTED_PER_TURN: Final = 4
-# Handing a topic's logs other settings is much less.
+# Applying settings to the logs of a topic takes much less time.
 RECONFIGURED_PER_TURN: Final = 20
 
 
@@ -55,9 +55,9 @@ class ReplicaManager:
         self._to_host: deque[tuple[bytes, int]] = deque()
         # Deleted, but their logs are not renamed yet.
         self._to_delete: deque[TopicPartition] = deque()
-        # Those for which no log could be made.
+        # Partitions whose logs could not be created.
         self._unhosted: dict[tuple[bytes, int], None] = {}
-        # Topics whose logs have not got their new settings yet.
+        # Topics whose new settings are not applied to their logs yet.
         self._to_reconfigure: deque[str] = deque()
         self._is_hosting = False
         self._settling: list[asyncio.Future[None]] = []
@@ -182,7 +182,7 @@ class ReplicaManager:
                 self._host(TopicPartition(topic.name, index), topic.id, registration)
 
     def _host_some(self) -> None:
-        """Delete, host and reconfigure a few of those that wait; the rest in later turns."""
+        """Delete, host and reconfigure a few pending ones; the rest in later turns."""
         for _ in range(min(RECONFIGURED_PER_TURN, len(self._to_reconfigure))):
             self._reconfigure_topic(self._to_reconfigure.popleft())
         for _ in range(HOSTED_PER_TURN):
@@ -201,7 +201,10 @@ class ReplicaManager:
                 turn.set_result(None)
 
     def host_again(self) -> bool:
-        """Try again what found no room; whether there is some now. ``settled`` says when."""
+        """Retry partitions for which there was no space; returns whether there is space now.
+
+        ``settled`` returns when they are hosted.
+        """
         if not self._unhosted or self._is_hosting:
             return False
         first, *rest = self._unhosted

@@ -56,7 +56,7 @@ class SharedFlush:
         await self.begin()
 
     def begin(self) -> "asyncio.Future[None]":
-        """See to it that the log as it is now gets durable; the future says when it is."""
+        """Start or join a flush; the future is done when the current log end is durable."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
         if self._failure is not None:
