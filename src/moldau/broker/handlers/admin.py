@@ -1,4 +1,4 @@
-"""Requests that change the cluster: the controller decides, the metadata log makes it so."""
+"""Requests that change the cluster: the controller decides, the metadata log commits."""
 
 import logging
 from collections.abc import Awaitable
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from moldau.broker.dispatch import RequestContext
 
 ENFORCED_QUOTAS: Final = frozenset(("connection_creation_rate",))
-# So many that are not enforced are named in a line of the log: there are four.
+# The number of quotas in a warning, at most; only four are known but not enforced.
 REPORTED_QUOTAS: Final = 10
 
 logger = logging.getLogger(__name__)
@@ -106,7 +106,7 @@ def incremental_alter_configs(
 async def _alter_incrementally(
     broker: "Broker", request: IncrementalAlterConfigsRequest
 ) -> IncrementalAlterConfigsResponse:
-    """Levels of loggers are this broker's own business; the controller decides on the rest."""
+    """Change log levels in this broker; the controller decides on everything else."""
     others = await broker.turns.complete(_without_loggers(request))
     rest = request
     if len(others) < len(request.resources):
@@ -209,7 +209,7 @@ async def _alter_client_quotas(
 
 
 def _not_enforced(request: AlterClientQuotasRequest) -> Steps[list[str]]:
-    """The quotas to be set that are stored and nothing more; those that there are not, too."""
+    """The quotas in the request that are stored but not enforced, including unknown ones."""
     kept: set[str] = set()
     for entry in request.entries:
         kept.update(op.key for op in entry.ops if not op.remove)

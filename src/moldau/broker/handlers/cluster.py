@@ -1,8 +1,8 @@
-"""What a client asks before anything else: versions, brokers, topics and their leaders.
+"""ApiVersions, Metadata and DescribeCluster: versions, brokers, topics and their leaders.
 
-Metadata, DescribeCluster and DescribeTopicPartitions are views of one image. Broker
-addresses are those of the listener on which the question came in, so that a client
-inside and one outside a network each get addresses that they can reach.
+Metadata, DescribeCluster and DescribeTopicPartitions are views of one image. Broker addresses are
+those of the listener that received the request, so that clients inside and outside a network get
+addresses that they can reach.
 """
 
 from collections.abc import Awaitable, Hashable
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from moldau.broker.broker import Broker
     from moldau.broker.dispatch import RequestContext
 
-# Every operation that exists for a resource, as a bit set: there is no authorizer to say less.
+# Every operation on a resource, as a bit set: without an authorizer, all are allowed.
 # CREATE 5, ALTER 7, DESCRIBE 8, CLUSTER_ACTION 9, DESCRIBE_CONFIGS 10, ALTER_CONFIGS 11,
 # IDEMPOTENT_WRITE 12; READ 3, WRITE 4, CREATE 5, DELETE 6, ALTER 7, DESCRIBE 8, and the configs.
 CLUSTER_OPERATIONS: Final = sum(1 << bit for bit in (5, 7, 8, 9, 10, 11, 12))
@@ -44,7 +44,7 @@ FIRST_METADATA_VERSION_WITH_IDS: Final = 12
 FIRST_VERSION_WITH_SOFTWARE: Final = 3
 BROKER_ENDPOINTS: Final = 1
 CONTROLLER_ENDPOINTS: Final = 2
-# More are answered in turns.
+# Requests for more are handled in several turns.
 MANY_TOPICS: Final = 200
 MANY_PARTITIONS: Final = 1_000
 PARTITIONS_PER_STEP: Final = 100
@@ -154,9 +154,9 @@ def metadata(
 
 
 def _is_named(wanted: MetadataRequestTopic, version: int) -> bool:
-    """A topic needs a name or an id.
+    """Whether a topic has a name or an id.
 
-    Versions 10 and 11 have a field for ids, but only name topics (KAFKA-10774).
+    Versions 10 and 11 have a field for ids, but must use names (KAFKA-10774).
     """
     if wanted.topic_id == NO_UUID:
         return wanted.name is not None
@@ -182,7 +182,7 @@ def _answer_all(
 
 
 def _knowing(image: MetadataImage) -> Steps[list[MetadataResponseTopic]]:
-    """Every topic, a few partitions a step."""
+    """Every topic, with a few partitions per step."""
     answers = []
     for name in sorted(image.topics_by_name):
         topic = image.topics_by_name[name]
@@ -199,7 +199,7 @@ def _knowing(image: MetadataImage) -> Steps[list[MetadataResponseTopic]]:
 async def _answer_many(
     broker: "Broker", request: MetadataRequest, context: "RequestContext"
 ) -> MetadataResponse:
-    """As for a few, with turns for everybody else in between; too many to be asked for again."""
+    """Like ``_answer``, but other requests are served in between. The response is not cached."""
     context.is_large = True
     missing = await broker.turns.complete(_missing(broker.image, request, context.api_version))
     if missing is None:
@@ -213,7 +213,7 @@ async def _answer_many(
 def _missing(
     image: MetadataImage, request: MetadataRequest, version: int
 ) -> Steps[list[str] | None]:
-    """Names that no topic has; None if not everything that was asked for is named."""
+    """The names of missing topics; None if a topic in the request has neither name nor id."""
     missing: dict[str, None] = {}
     for wanted in request.topics or []:
         if not _is_named(wanted, version):
@@ -253,7 +253,7 @@ def _answer(
 
 
 def _answering(image: MetadataImage, request: MetadataRequest) -> Steps[Answers]:
-    """As ``_answer``, a topic a step."""
+    """Like ``_answer``, with one topic per step."""
     answers: Answers = {}
     by_id = any(wanted.topic_id != NO_UUID for wanted in request.topics or [])
     for wanted in request.topics or []:
@@ -265,9 +265,9 @@ def _answering(image: MetadataImage, request: MetadataRequest) -> Steps[Answers]
 def _answer_one(
     answers: Answers, image: MetadataImage, wanted: MetadataRequestTopic, by_id: bool
 ) -> None:
-    """A topic that is named twice is answered once, as in Kafka."""
+    """Add the answer for one topic. As in Kafka, a duplicate topic is answered once."""
     if by_id and wanted.topic_id == NO_UUID:
-        # One request asks by name or by id; ids win, as in Kafka.
+        # A request uses names or ids; as in Kafka, ids have precedence.
         return
     assert by_id or wanted.name is not None
     key: bytes | str = wanted.topic_id if by_id else wanted.name or ""
@@ -289,7 +289,7 @@ def _answer_one(
 
 
 def why_unknown(name: str) -> ErrorCode:
-    """A topic that is not there either could be, or could not."""
+    """The error for a topic that does not exist: its name may be invalid."""
     if topic_name_problem(name) is not None:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -298,7 +298,7 @@ def why_unknown(name: str) -> ErrorCode:
 def _known(
     topic: TopicImage, partitions: list[MetadataResponsePartition] | None = None
 ) -> MetadataResponseTopic:
-    """Without ``partitions``, with all that it has."""
+    """The answer for an existing topic; by default with all of its partitions."""
     if partitions is None:
         partitions = [
             _partition(index, topic.partitions[index]) for index in sorted(topic.partitions)

@@ -1,14 +1,14 @@
-"""An answer to DescribeConfigs, encoded resource by resource.
+"""A DescribeConfigs response, encoded resource by resource.
 
-Most topics have the settings of most other topics, and a request may name one resource many
-times. So the settings of a resource are encoded apart from its name, once, and the same bytes
-are put behind each name that has them: ten thousand topics take the memory of a few.
+Most topics have the same settings, and a request may have one resource many times. So settings are
+encoded once, separately from the name of the resource, and the same bytes are used for all
+resources with the same settings: ten thousand topics take the memory of a few.
 
 Rules this module keeps:
 
-* The bytes are those that the generated DescribeConfigsResponse would give.
-* The settings in an answer have at most ``MAX_ANSWER_BYTES``. What would exceed it, and all
-  that follows, is answered with an error.
+* The bytes are the same as those of the generated DescribeConfigsResponse.
+* The settings in a response take at most ``MAX_ANSWER_BYTES``. The first resource beyond that, and
+  all after it, get an error.
 """
 
 from typing import Final
@@ -32,16 +32,16 @@ from moldau.protocol.writing import (
     write_uvarint,
 )
 
-# Settings below this size are copied: a buffer of their own would cost more.
+# Settings below this size are copied: a separate buffer would cost more.
 COPIED_BYTES: Final = 1024
-# Before the settings, of a lone resource without a name: throttle time, number of resources,
-# error code and message, type, name.
+# The bytes before the settings, in a response with one resource without a name: throttle time,
+# number of resources, error code and message, type, name.
 _BEFORE_COMPACT: Final = 4 + 1 + 2 + 1 + 1 + 1
 _BEFORE: Final = 4 + 4 + 2 + 2 + 1 + 2
 
 
 class ConfigAnswer:
-    """Results are added one after the other; then it is a response like any other."""
+    """A response to which results are added one after the other."""
 
     __slots__ = (
         "_count",
@@ -59,20 +59,20 @@ class ConfigAnswer:
         self._parts: list[Part] = []
         self._writer = BytesWriter()
         self._count = 0
-        # Of the settings: what else there is comes from the request.
+        # Of the settings only: everything else is bounded by the request.
         self._size_bytes = 0
         self._is_full = False
 
     def check_room(self) -> None:
-        """Raise ApiError(INVALID_REQUEST) once the answer is as large as it may be."""
+        """Raise ApiError(INVALID_REQUEST) if the response has reached its maximum size."""
         if self._is_full:
             raise answer_too_large()
 
     def add(self, resource_type: int, name: str, settings: bytes) -> None:
-        """``settings`` as ``encode_settings`` gave them.
+        """Add a resource with ``settings`` from ``encode_settings``.
 
         Raises:
-            ApiError: INVALID_REQUEST, as ``check_room`` does.
+            ApiError: INVALID_REQUEST if the response would exceed its maximum size.
         """
         self._is_full = self._is_full or self._size_bytes + len(settings) > self._max_bytes
         self.check_room()
@@ -120,10 +120,10 @@ class ConfigAnswer:
 
 
 def encode_settings(configs: list[DescribeConfigsResourceResult], version: int) -> bytes:
-    """The settings of a resource, and whatever follows them in its result."""
+    """The encoded settings of a resource, and the rest of its result."""
     result = DescribeConfigsResult(configs=configs)
     encoded = DescribeConfigsResponse(results=[result]).encode(version)
     if version >= DescribeConfigsResponse.FIRST_FLEXIBLE:
-        # The last byte says that the response has no tagged fields.
+        # The last byte means that the response has no tagged fields.
         return encoded[_BEFORE_COMPACT:-1]
     return encoded[_BEFORE:]

@@ -1,4 +1,4 @@
-"""DescribeConfigs and ListConfigResources, and the changes that concern this broker alone."""
+"""DescribeConfigs and ListConfigResources."""
 
 from collections.abc import Awaitable, Callable, Hashable
 from typing import TYPE_CHECKING, Final
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 UNKNOWN_TYPE: Final = 0
 
-# The settings asked for; None for all.
+# The requested settings; None for all.
 Keys = frozenset[str] | None
 
 
@@ -55,7 +55,7 @@ def describe(
 def _described(
     broker: "Broker", request: DescribeConfigsRequest, version: int
 ) -> Steps[ConfigAnswer]:
-    """Each resource is a step; what has the same settings as one before costs next to nothing."""
+    """One resource per step; one with the same settings as an earlier one costs very little."""
     answer = ConfigAnswer(version)
     known: dict[Hashable, bytes] = {}
     for resource in request.resources:
@@ -79,10 +79,10 @@ def _described(
 
 
 def _same_settings(broker: "Broker", resource_type: int, name: str) -> Hashable:
-    """Equal for resources that are described alike.
+    """A key that is equal for resources with the same description.
 
     Raises:
-        ApiError: there is no such topic.
+        ApiError: the topic does not exist.
     """
     if resource_type in (BROKER_RESOURCE, BROKER_LOGGER_RESOURCE):
         return resource_type, name

@@ -1,12 +1,11 @@
-"""Fetch: records as they lie on disk, for as many partitions as fit (KIP-74, 227, 320, 516, 951).
+"""Fetch: records as stored on disk, for as many partitions as fit (KIP-74, 227, 320, 516, 951).
 
-One pass reads every partition of the request, in turn, until ``max_bytes`` is used up.
-If too little was there and the client is willing to wait, the request sleeps on its
-partitions and makes the same pass once more when woken. The first batch found is
-returned whole even if it is larger than every limit, or the consumer could never get
-past it.
+One pass reads the partitions of the request, one after the other, until ``max_bytes`` is used up.
+If it found less than ``min_bytes`` and the client allows a wait, the request waits for its
+partitions and makes the same pass once more when it is woken. The first batch found is returned
+complete even if it exceeds the limits; otherwise the consumer could never get past it.
 
-A fetch of very many partitions makes its passes in turns of the event loop.
+A fetch of very many partitions makes its passes in several turns of the event loop.
 """
 
 from collections.abc import Awaitable, Collection
@@ -44,7 +43,7 @@ READ_COMMITTED: Final = 1
 FIRST_VERSION_WITH_TOPIC_IDS: Final = 13
 FIRST_VERSION_WITH_STORAGE_ERROR: Final = 6
 NO_RECORDS: Final = b""
-# More take milliseconds to read.
+# Reading more takes milliseconds.
 MANY_PARTITIONS: Final = 500
 READ_PER_STEP: Final = 10
 ANSWERED_PER_STEP: Final = 100
@@ -60,7 +59,7 @@ def handle(
     session: FetchSession | None = None
     partitions: Collection[CachedPartition]
     if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
-        # A full fetch ends whatever session it names.
+        # A full fetch closes the session whose id it has.
         broker.fetch_sessions.remove(request.session_id)
         if len(request.topics) > MANY_PARTITIONS or _count(request) > MANY_PARTITIONS:
             return _read_many(broker, request, context, None)
@@ -94,7 +93,7 @@ async def _read_many(
     context: "RequestContext",
     session: FetchSession | None,
 ) -> FetchResponse:
-    """The same as for a few, with turns for everybody else in between."""
+    """Like ``handle`` for a few, but other requests are served in between."""
     turns = broker.turns
     partitions: Collection[CachedPartition]
     if session is None:
@@ -111,7 +110,7 @@ async def _read_many(
 
 
 def _named_partitions(request: FetchRequest, version: int) -> Collection[CachedPartition]:
-    """Each partition once: of one that is named twice, what was said last counts."""
+    """Each partition of the request once; if it occurs twice, the last one counts."""
     named: dict[PartitionKey, CachedPartition] = {}
     for topic in request.topics:
         _add_named(named, topic, version)
@@ -135,7 +134,7 @@ def _add_named(named: dict[PartitionKey, CachedPartition], topic: FetchTopic, ve
 
 
 class _Fetch:
-    """One request under way."""
+    """One request in progress."""
 
     __slots__ = (
         "_broker",
@@ -173,10 +172,10 @@ class _Fetch:
         self._min_bytes = min(request.min_bytes, self._max_bytes)
         self._found_bytes = 0
         self._budget = self._max_bytes
-        # An error, or a diverging epoch, is worth an answer at once.
+        # An error or a diverging epoch is returned without waiting.
         self._has_news = False
         self._read_from: list[Partition] = []
-        # What those partitions had when they were read, if that was in several turns.
+        # The state of those partitions when they were read, if that took several turns.
         self._marks: dict[Partition, Mark] = {}
 
     def read(self) -> list[Answer]:
@@ -187,7 +186,7 @@ class _Fetch:
         return answers
 
     def reading(self) -> Steps[list[Answer]]:
-        """As ``read``, a few partitions a step."""
+        """Like ``read``, with a few partitions per step."""
         self._begin()
         answers: list[Answer] = []
         for number, cached in enumerate(self._partitions):
@@ -246,7 +245,7 @@ class _Fetch:
         return FetchResponse(session_id=self._session_id(answers), responses=topics)
 
     def answering(self, answers: list[Answer]) -> Steps[FetchResponse]:
-        """As ``answer``, a few partitions a step."""
+        """Like ``answer``, with a few partitions per step."""
         topics: list[FetchableTopicResponse] = []
         for begin in range(0, len(answers), ANSWERED_PER_STEP):
             self._take_answers(answers[begin : begin + ANSWERED_PER_STEP], topics)
@@ -254,7 +253,7 @@ class _Fetch:
         return FetchResponse(session_id=self._session_id(answers), responses=topics)
 
     def _take_answers(self, answers: list[Answer], topics: list[FetchableTopicResponse]) -> None:
-        """Let the session remember the answers; what is news to the client joins ``topics``."""
+        """Store the answers in the session; add those that the client needs to ``topics``."""
         session = self._session
         if session is not None:
             answers = [each for each in answers if each[0].take_answer(each[1])]
@@ -268,7 +267,7 @@ class _Fetch:
         self._add_by_topic(topics, answers)
 
     def _session_id(self, answers: list[Answer]) -> int:
-        """Of the session that goes on, or begins, if one does."""
+        """The id of the continued or new session, or ``NO_SESSION``."""
         session = self._session
         if session is not None:
             return session.id if session.partitions else NO_SESSION
@@ -283,7 +282,7 @@ class _Fetch:
         return NO_SESSION if created is None else created.id
 
     def _read_one(self, cached: CachedPartition, budget: int) -> PartitionData | None:
-        """What there is to say of one partition; None in a session that has heard it all."""
+        """The response for one partition; None if the session has nothing new for the client."""
         broker = self._broker
         fetch = cached.fetch
         topic_key = cached.key[0]
@@ -302,7 +301,7 @@ class _Fetch:
             and fetch.last_fetched_epoch < 0
             and cached.knows(log.high_watermark, log.log_start_offset)
         ):
-            # The reader is at the end: of thousands of partitions, most are like this.
+            # The consumer is at the end, as in most of thousands of partitions.
             self._read_from.append(partition)
             return None
         if fetch.last_fetched_epoch >= 0:
@@ -335,12 +334,12 @@ class _Fetch:
             last_stable_offset=last_stable_offset,
             log_start_offset=log.log_start_offset,
             aborted_transactions=aborted,
-            # Part of a batch is of no use to anybody who can get a whole one (KIP-74).
+            # An incomplete batch is useless: the client gets complete ones (KIP-74).
             records=NO_RECORDS if read.first_entry_incomplete else read.records,
         )
 
     def _diverging(self, partition: Partition, fetch: FetchPartition) -> PartitionData | None:
-        """Where the reader's history and ours part ways, if they do (KIP-595)."""
+        """The response with the diverging epoch of the reader's log, if it diverges (KIP-595)."""
         log = partition.log
         epoch, end_offset = partition.end_offset_for_epoch(fetch.last_fetched_epoch)
         if epoch < 0 or end_offset < 0:
@@ -366,7 +365,7 @@ class _Fetch:
             code == ErrorCode.KAFKA_STORAGE_ERROR
             and self._version < FIRST_VERSION_WITH_STORAGE_ERROR
         ):
-            # Clients of that time do not know the code; this one makes them ask again.
+            # Older clients do not know the code; on this one they retry.
             code = ErrorCode.NOT_LEADER_OR_FOLLOWER
         response = PartitionData(
             partition_index=index,
@@ -375,12 +374,12 @@ class _Fetch:
             records=NO_RECORDS,
         )
         if code not in (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID):
-            # Kafka knows nothing of an unknown partition, and no transactions of a known one.
+            # As in Kafka: null for a known partition, and an empty list for an unknown one.
             response.aborted_transactions = None
         return response
 
     def _add_by_topic(self, topics: list[FetchableTopicResponse], answers: list[Answer]) -> None:
-        """Neighbours of one topic share an entry, as the request had them."""
+        """Add the answers; consecutive partitions of one topic share an entry."""
         last_key: bytes | str | None = None
         if topics:
             last = topics[-1]

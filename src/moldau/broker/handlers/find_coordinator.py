@@ -1,6 +1,6 @@
-"""FindCoordinator: which broker answers for a group.
+"""FindCoordinator: the broker that coordinates a group.
 
-The first question brings ``__consumer_offsets`` into being.
+The first request creates ``__consumer_offsets``.
 """
 
 from collections.abc import Awaitable
@@ -40,7 +40,7 @@ def handle(
 async def _create_and_find(
     broker: "Broker", request: FindCoordinatorRequest, context: "RequestContext"
 ) -> FindCoordinatorResponse:
-    """Kafka lets the client come again; here the first answer can be the right one."""
+    """Create the topic first: unlike in Kafka, the client need not retry."""
     await broker.groups.create_topic()
     if len(request.coordinator_keys) > 1:
         return await broker.turns.complete(_find_many(broker, request, context))
@@ -50,7 +50,7 @@ async def _create_and_find(
 def _find_many(
     broker: "Broker", request: FindCoordinatorRequest, context: "RequestContext"
 ) -> Steps[FindCoordinatorResponse]:
-    """Each key is a step; a key that is named twice is answered twice, as in Kafka."""
+    """One key per step. As in Kafka, a duplicate key is answered twice."""
     response = FindCoordinatorResponse()
     for key in request.coordinator_keys:
         response.coordinators.append(_coordinator(broker, request.key_type, key, context))
@@ -104,7 +104,11 @@ def _coordinator(
 
 
 def _leader(broker: "Broker", group_id: str, listener: str) -> Coordinator:
-    """Whoever leads the group's partition, if it can be reached where the question came from."""
+    """The leader of the partition of the group, with its endpoint for ``listener``.
+
+    Raises:
+        ApiError: COORDINATOR_NOT_AVAILABLE.
+    """
     image = broker.image
     registration = image.partition(OFFSETS_TOPIC, broker.groups.partition_for(group_id))
     leader = None if registration is None else image.brokers.get(registration.leader)

@@ -1,8 +1,7 @@
-"""DescribeGroups, ConsumerGroupDescribe, ListGroups, DeleteGroups: looking at groups, and the end.
+"""DescribeGroups, ConsumerGroupDescribe, ListGroups and DeleteGroups.
 
-A request may name groups of many partitions; each is asked of its own shard, and one that
-is not to be had does not keep the others from being answered. Each group is a step of its own,
-so that a request that names many does not hold up others.
+A request may have groups of several shards. An unavailable shard is an error for its own groups
+only. Each group is a separate step, so that a large request does not delay others.
 """
 
 from collections.abc import Awaitable
@@ -38,13 +37,13 @@ if TYPE_CHECKING:
     from moldau.broker.broker import Broker
     from moldau.broker.dispatch import RequestContext
 
-# Every operation that exists for a group, as a bit set: there is no authorizer to say less.
+# Every operation on a group, as a bit set: without an authorizer, all are allowed.
 # READ 3, DELETE 6, DESCRIBE 8, DESCRIBE_CONFIGS 10, ALTER_CONFIGS 11.
 GROUP_OPERATIONS: Final = sum(1 << bit for bit in (3, 6, 8, 10, 11))
 
-# A group costs a few records; a batch of them should be worth a write.
+# Deleting a group takes a few records; the groups of a step share one append.
 DELETED_PER_STEP: Final = 50
-# About what a member takes on the wire besides what varies.
+# The approximate size of a member on the wire, without its variable parts.
 MEMBER_BYTES: Final = 100
 
 
@@ -59,7 +58,7 @@ def _described(
 ) -> Steps[DescribeGroupsResponse]:
     now_ms = broker.clock.now_ms()
     who = group_context(context)
-    # A group that is named twice is described once; both answers are this one.
+    # A duplicate group is described once, and the result used twice.
     known: dict[str, tuple[DescribedGroup, int]] = {}
     answer = DescribeGroupsResponse()
     answer_bytes = 0
@@ -148,7 +147,7 @@ def _described_consumer_group(
 
 
 def _member_bytes(member: consumer.Member) -> int:
-    """About what a member takes on the wire."""
+    """The approximate size of a member on the wire."""
     assigned = [*member.assignment.topic_partitions, *member.target_assignment.topic_partitions]
     topics = sum(len(each.topic_name) + 4 * len(each.partitions) + 16 for each in assigned)
     return MEMBER_BYTES + topics + sum(map(len, member.subscribed_topic_names))
@@ -163,7 +162,7 @@ def list_groups(
 def _listed(
     broker: "Broker", request: ListGroupsRequest, context: "RequestContext"
 ) -> Steps[ListGroupsResponse]:
-    """A shard is a step."""
+    """One shard per step."""
     groups: list[ListedGroup] = []
     for hosted in broker.groups.all_shards():
         groups += hosted.shard.list_groups(request.states_filter, request.types_filter)
@@ -181,7 +180,7 @@ def delete_groups(
 def _deleted(
     broker: "Broker", request: DeleteGroupsRequest, context: "RequestContext"
 ) -> Steps[DeleteGroupsResponse]:
-    """A few groups of one shard are a step, and a batch in its log."""
+    """A few groups of one shard per step, with one batch in its log."""
     results: dict[str, DeletableGroupResult] = {}
     by_shard: dict[int, list[str]] = {}
     for group_id in dict.fromkeys(request.groups_names):

@@ -1,7 +1,7 @@
 """Offsets of groups: OffsetCommit, OffsetFetch, OffsetDelete.
 
-Topics are checked here, against the metadata, and offsets there, by the shard that holds
-them. From version 10 on clients say topic ids (KIP-848); the shard knows both.
+Topics are validated here, against the metadata; offsets are validated by their shard. From version
+10 on, clients send topic ids (KIP-848); the shard stores both names and ids.
 """
 
 from collections.abc import Awaitable
@@ -48,9 +48,9 @@ FIRST_VERSION_WITH_TOPIC_IDS: Final = 10
 FIRST_FETCH_WITH_GROUP_ERROR: Final = 2
 FIRST_FETCH_OF_MANY_GROUPS: Final = 8
 NO_OFFSET: Final = -1
-# A fraction of a millisecond's work.
+# The work of a fraction of a millisecond.
 OFFSETS_PER_STEP: Final = 500
-# On the wire, besides its metadata.
+# The size of an offset on the wire, without its metadata.
 OFFSET_BYTES: Final = 20
 
 
@@ -78,7 +78,7 @@ def commit(
                     break
             else:
                 continue
-        # Seldom: something in this request does not exist.
+        # Rare: a topic or partition does not exist.
         refused = _refuse_unknown(request, image, by_id)
         break
     if refused is not None and not request.topics:
@@ -114,7 +114,7 @@ def _commit_many(
     context: "RequestContext",
     refused: list[OffsetCommitResponseTopic] | None,
 ) -> Steps[OffsetCommitResponse]:
-    """A few offsets a step, each with an answer of its own."""
+    """Commit a few offsets per step."""
     topics: list[OffsetCommitResponseTopic] = []
     for topic in request.topics:
         answer = OffsetCommitResponseTopic(topic.name, topic.topic_id)
@@ -139,7 +139,7 @@ def _commit_many(
 def _refuse_unknown(
     request: OffsetCommitRequest, image: MetadataImage, by_id: bool
 ) -> list[OffsetCommitResponseTopic]:
-    """Take what does not exist out of the request, and give the answers to it."""
+    """Remove unknown topics and partitions from the request; returns the responses for them."""
     refused = []
     topics = []
     for topic in request.topics:
@@ -226,7 +226,7 @@ def _fetched(
 def _fetch_groups(
     broker: "Broker", request: OffsetFetchRequest, context: "RequestContext"
 ) -> Steps[list[OffsetFetchResponseGroup]]:
-    """All offsets of a group that is named twice are looked up once."""
+    """Each group; all offsets of a duplicate group are looked up once."""
     version = context.api_version
     answers: list[OffsetFetchResponseGroup] = []
     known: dict[tuple[str, str | None, int], tuple[OffsetFetchResponseGroup, int]] = {}
@@ -252,7 +252,7 @@ def _fetch_groups(
 
 
 def _size_bytes(answer: OffsetFetchResponseGroup) -> int:
-    """About what the answer takes on the wire."""
+    """The approximate size of the response on the wire."""
     size = len(answer.group_id)
     for topic in answer.topics:
         size += len(topic.name)
@@ -287,7 +287,7 @@ def _fetch_group(
 def _committed(
     broker: "Broker", group: OffsetFetchRequestGroup, require_stable: bool
 ) -> Steps[OffsetFetchResponseGroup]:
-    """What the shard answers; of many offsets it is asked for a part in each step.
+    """The response of the shard; many offsets are looked up in several steps.
 
     Raises:
         ApiError: NOT_COORDINATOR, or COORDINATOR_LOAD_IN_PROGRESS.
@@ -316,7 +316,7 @@ def _committed(
 
 
 def _leave_out_missing(group: OffsetFetchResponseGroup) -> None:
-    """An offset that went while the others were looked up is none of all that there are."""
+    """Remove offsets that were deleted while the others were looked up."""
     for topic in group.topics:
         topic.partitions = [
             each
@@ -329,7 +329,7 @@ def _leave_out_missing(group: OffsetFetchResponseGroup) -> None:
 def _resolve_fetched(
     image: MetadataImage, group: OffsetFetchRequestGroup
 ) -> list[OffsetFetchResponseTopics]:
-    """Put names to the ids of the request; topics without are taken out, and answered."""
+    """Set the names of topics by their ids; remove unknown ones, and return their responses."""
     assert group.topics is not None
     unknown = []
     topics = []
@@ -345,7 +345,7 @@ def _resolve_fetched(
 
 
 def _fill_in_ids(image: MetadataImage, answer: OffsetFetchResponseGroup) -> None:
-    """Topics that are no more have no id, and so no place in the answer."""
+    """Set the ids of topics by their names; remove deleted topics, which have no id."""
     topics = []
     for topic in answer.topics:
         if topic.topic_id == NO_UUID:
@@ -360,7 +360,7 @@ def _fill_in_ids(image: MetadataImage, answer: OffsetFetchResponseGroup) -> None
 def _fetch_refused(
     group: OffsetFetchRequestGroup, code: ErrorCode, version: int
 ) -> OffsetFetchResponseGroup:
-    """In version 1 there is no place for a group's error but its partitions."""
+    """The response with an error of the group; version 1 has errors in partitions only."""
     if version >= FIRST_FETCH_WITH_GROUP_ERROR:
         return OffsetFetchResponseGroup(group_id=group.group_id, error_code=code)
     return OffsetFetchResponseGroup(
@@ -385,7 +385,7 @@ def _fetch_topic_refused(
 
 
 def _as_single(group: OffsetFetchResponseGroup) -> OffsetFetchResponse:
-    """The answer as it was before version 8, when a request was about one group."""
+    """The response before version 8, when a request had one group."""
     return OffsetFetchResponse(
         error_code=group.error_code,
         topics=[

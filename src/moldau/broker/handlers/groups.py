@@ -1,7 +1,7 @@
-"""JoinGroup, SyncGroup, Heartbeat, LeaveGroup, ConsumerGroupHeartbeat: what members send.
+"""The requests of members: JoinGroup, SyncGroup, Heartbeat, LeaveGroup, ConsumerGroupHeartbeat.
 
-The shard of the group coordinator decides. Here it is found, and errors of not finding it
-get the shape that their API gives them.
+The shard of the group coordinator decides. This module looks it up, and converts the errors of the
+lookup to the response of the API.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ FIRST_SYNC_WITH_PROTOCOL: Final = 5
 
 
 def group_context(context: "RequestContext") -> GroupRequestContext:
-    """Who asks, as the coordinator remembers members."""
+    """The context of a request for the coordinator: version, client id and host."""
     return GroupRequestContext(
         context.api_version, context.client_id or "", client_host(context.session.peer_host)
     )
@@ -43,9 +43,9 @@ def group_context(context: "RequestContext") -> GroupRequestContext:
 
 @functools.lru_cache(REMEMBERED_HOSTS)
 def client_host(peer_host: str) -> str:
-    """An address as Java prints it: a slash in front, and all eight parts of an IPv6 address.
+    """An address as Java prints it: after a slash, and with all eight groups of an IPv6 address.
 
-    It is written to the log and shown by tools, so it should not depend on who writes it.
+    It is written to the log and shown by tools, so it must be the same as that of Kafka.
     """
     if ":" not in peer_host:
         return f"/{peer_host}"
@@ -60,7 +60,7 @@ def check_group_id(group_id: str) -> None:
 
 
 def are_consumer_groups_enabled(broker: "Broker", image: MetadataImage) -> bool:
-    """Whether this cluster has agreed on KIP-848, and this broker takes part."""
+    """Whether KIP-848 is enabled in the features of the cluster and in this broker's settings."""
     protocols = broker.config.group_coordinator_rebalance_protocols
     return image.features.get(GROUP_VERSION, 0) > 0 and "consumer" in protocols
 
@@ -111,7 +111,7 @@ def heartbeat(
         hosted = broker.groups.shard_of(request.group_id)
     except ApiError as error:
         if error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
-            # Its session begins anew when its group has been loaded: the member may stay.
+            # The member stays: its session starts again when the group has been loaded.
             return HeartbeatResponse()
         raise
     response = hosted.run(hosted.shard.handle_heartbeat, request, group_context(context))

@@ -1,4 +1,4 @@
-"""ListOffsets and OffsetForLeaderEpoch: from a time, or an epoch, to an offset."""
+"""ListOffsets and OffsetForLeaderEpoch: the offset for a timestamp, or for an epoch."""
 
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from moldau.broker.broker import Broker
     from moldau.broker.dispatch import RequestContext
 
-# Times that are not times (KIP-79, 734, 405, 1005, 1023), and the first version that knows each.
+# Special timestamps (KIP-79, 734, 405, 1005, 1023), and the first version that supports each.
 LATEST: Final = -1
 EARLIEST: Final = -2
 MAX_TIMESTAMP: Final = -3
@@ -52,8 +52,8 @@ def handle(
 def _listed(
     broker: "Broker", request: ListOffsetsRequest, version: int
 ) -> Steps[ListOffsetsResponse]:
-    """A partition is a step: an offset of a time may have to be looked up in files."""
-    # None where a partition is asked for twice: which of the answers would be the right one?
+    """One partition per step: the lookup of a timestamp may have to read files."""
+    # None if a partition occurs twice, which is an error.
     asked: dict[str, dict[int, ListOffsetsPartition | None]] = {}
     for topic in request.topics:
         of_topic = asked.setdefault(topic.name, {})
@@ -112,7 +112,7 @@ def _found(
 
 
 def _find(partition: Partition, timestamp: int, isolation_level: int) -> tuple[int, int, int]:
-    """The (timestamp, offset, leader epoch) that answers; -1 where there is none."""
+    """The timestamp, offset and leader epoch of the response; -1 for none."""
     log = partition.log
     readable = log.last_stable_offset if isolation_level == READ_COMMITTED else log.high_watermark
     if timestamp == LATEST:
@@ -120,7 +120,7 @@ def _find(partition: Partition, timestamp: int, isolation_level: int) -> tuple[i
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         start = log.log_start_offset
         if start == log.log_end_offset:
-            # The next record will be the first, and of this epoch.
+            # The next record will be the first one, in this epoch.
             return UNKNOWN, start, partition.leader_epoch
         epoch = log.leader_epochs.epoch_for_offset(start)
         return UNKNOWN, start, UNKNOWN if epoch is None else epoch

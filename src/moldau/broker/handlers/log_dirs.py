@@ -1,4 +1,4 @@
-"""DescribeLogDirs and AlterReplicaLogDirs: what lies on which disk, and moving it to another."""
+"""DescribeLogDirs and AlterReplicaLogDirs: the contents of log directories, and replica moves."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from moldau.broker.dispatch import RequestContext
 
 _NO_LAG: Final = -1
-# About what a partition takes on the wire.
+# The approximate size of a partition on the wire.
 _PARTITION_BYTES: Final = 30
 MOVED_PER_TURN: Final = 20
 
@@ -101,7 +101,7 @@ def _describe(
 
 
 def _offset_lag(broker: "Broker", log: PartitionLog, is_future: bool) -> int:
-    """How far a copy is behind its source, or a replica behind what is committed."""
+    """The lag of a copy behind its source, or of a replica behind the high watermark."""
     if not is_future:
         return max(log.high_watermark - log.log_end_offset, 0)
     source = broker.logs.get(log.topic_partition)
@@ -111,7 +111,7 @@ def _offset_lag(broker: "Broker", log: PartitionLog, is_future: bool) -> int:
 async def alter(
     broker: "Broker", request: AlterReplicaLogDirsRequest, context: "RequestContext"
 ) -> AlterReplicaLogDirsResponse:
-    # A partition that is named twice goes where it is named last.
+    # If a partition occurs twice, the last one counts.
     wanted = {
         TopicPartition(topic.name, index): directory.path
         for directory in request.dirs
@@ -134,12 +134,12 @@ async def alter(
 
 
 async def _move(broker: "Broker", topic_partition: TopicPartition, wanted: str) -> None:
-    """Begin to move a replica, or remember the wish for one that is not here yet.
+    """Start the move of a replica, or store the directory for one that is not here yet.
 
     Raises:
         ApiError: INVALID_TOPIC_EXCEPTION, LOG_DIR_NOT_FOUND, KAFKA_STORAGE_ERROR,
-            INVALID_REPLICA_ASSIGNMENT (cordoned), REPLICA_NOT_AVAILABLE (the wish is
-            remembered).
+            INVALID_REPLICA_ASSIGNMENT (cordoned), REPLICA_NOT_AVAILABLE (the directory is
+            stored).
     """
     logs = broker.logs
     if not has_room_for_suffix(topic_partition):

@@ -1,12 +1,13 @@
 """Produce: one batch per partition, checked, appended, acknowledged (KIP-98, KIP-467, KIP-951).
 
-A partition that is named twice gets both batches, and both are answered. Apache Kafka keeps the
-last, though it acknowledges: no producer can rely on that, and none sends such requests.
+If a request has two batches for one partition, both are appended and acknowledged. Apache Kafka
+acknowledges but keeps only the last; no producer can rely on that, and none sends such requests.
 
-The usual request is done in one turn of the event loop. One with many batches takes several, and a
-batch that takes long to look into is given to a thread (``record_checks``); others are served
-meanwhile. The connection is muted until all batches are appended, so batches of one producer stay
-in order. Nobody else waits: a batch has no offset before it is appended.
+Most requests are handled in one turn of the event loop. A request with many batches takes several,
+and a batch that takes long to validate is passed to a thread (``record_checks``); other requests
+are served in the meantime. The connection is muted until all batches are appended, so the batches
+of one producer stay in order. Other producers do not wait: a batch has no offset before it is
+appended.
 """
 
 import asyncio
@@ -41,12 +42,12 @@ if TYPE_CHECKING:
     from moldau.broker.partition import Partition
 
 ADMIN_CLIENT_ID: Final = "__admin_client"
-# Where a batch's flags lie (record.header has what they mean).
+# The position of the flags in a batch (see record.header).
 ATTRIBUTES_LOW_BYTE: Final = 22
 FIRST_VERSION_WITH_TOPIC_IDS: Final = 13
 MAX_NAMED_FAILURES: Final = 10
-# What a log says of a batch. A producer that was refused may learn from the log's start that
-# what the broker knew of it was deleted with its records (KIP-360).
+# Errors of the log. From the log start offset, a refused producer can tell that its state on the
+# broker was deleted with its records (KIP-360).
 ERRORS_WITH_LOG_START: Final = frozenset(
     (
         ErrorCode.INVALID_TIMESTAMP,
@@ -58,9 +59,8 @@ ERRORS_WITH_LOG_START: Final = frozenset(
 )
 
 
-# How much of a request is done in one turn of the loop, in batches as they usually are: a small
-# one counts for one, 16 KiB more for another, and one that must be unpacked for as much as
-# that may take.
+# How much of a request is handled in one turn of the loop, in units of a small batch: every
+# additional 16 KiB count as another one, and a compressed batch as many as it may take.
 TURN: Final = 256
 PACKED_BATCH: Final = 16
 
@@ -72,13 +72,13 @@ def handle(
     if not producing.go_on():
         return producing.finish()
     if producing.flushes is not None:
-        # All is appended: later requests of the connection need not wait for the disk.
+        # Everything is appended: later requests of the connection need not wait for the flush.
         return Overlapping(producing.flush_and_answer())
     return producing.answer()
 
 
 class Producing:
-    """One request, and how far it has got."""
+    """One request, and its progress."""
 
     __slots__ = (
         "acks",
@@ -107,15 +107,15 @@ class Producing:
         self.context = context
         self.now_ms = broker.clock.now_ms()
         self.has_errors = False
-        # How many refused records may still be named in the answer, which else could be many
-        # times as large as the request.
+        # The number of record errors that may still be added to the response, which could
+        # otherwise be many times as large as the request.
         self.nameable = MAX_NAMED_RECORDS
-        # Whether the next batch takes long to look into.
+        # Whether the next batch takes long to validate.
         self.takes_long = False
-        # What is answered only when it is on the device (``flush.messages``).
+        # Batches that are acknowledged only when they are on the device (``flush.messages``).
         self.flushes: list[tuple[PartitionProduceResponse, asyncio.Future[None]]] | None = None
         self.responses: list[TopicProduceResponse] = []
-        # The topic that is being worked on, and its batch that comes next.
+        # The current topic, and its next batch.
         self.topic_place = 0
         self.place = 0
         self.name: str | None = None
@@ -123,7 +123,7 @@ class Producing:
         self.results: list[PartitionProduceResponse] = []
 
     def go_on(self) -> bool:
-        """Append what can be appended in one turn of the loop; whether that is all."""
+        """Append as much as one turn of the loop allows; returns whether everything is done."""
         topics = self.topics
         left = TURN
         while self.topic_place < len(topics):
@@ -154,7 +154,7 @@ class Producing:
         return True
 
     async def finish(self) -> ProduceResponse | None:
-        """Do the rest, in as many turns as it takes, and answer."""
+        """Append the rest, in as many turns as it takes, and return the response."""
         is_done = False
         while not is_done:
             if self.takes_long:
@@ -166,7 +166,7 @@ class Producing:
         return await self.flush_and_answer()
 
     async def flush_and_answer(self) -> ProduceResponse | None:
-        """Wait for what must be on the device, and answer."""
+        """Wait for the flushes, and return the response."""
         for result, flushed in self.flushes or ():
             try:
                 await flushed
@@ -180,7 +180,7 @@ class Producing:
     def answer(self) -> ProduceResponse | None:
         if self.acks == 0:
             if self.has_errors:
-                # No answer is expected: a closed connection is the only way to say so.
+                # No response is expected: closing the connection is the only way to report it.
                 raise CloseConnection(f"a produce with acks=0 failed: {_summary(self.responses)}")
             return None
         return ProduceResponse(responses=self.responses)
@@ -199,11 +199,11 @@ class Producing:
         )
 
     def _append(self, data: PartitionProduceData) -> PartitionProduceResponse:
-        """Check a batch and append it.
+        """Validate a batch and append it.
 
         Raises:
-            ApiError: it is refused.
-            TakesLong: looking into it does.
+            ApiError: the batch is refused.
+            TakesLong: it takes long to validate.
         """
         partition = self._find(data)
         records = data.records
@@ -212,7 +212,7 @@ class Producing:
         return self._append_checked(data, partition, batch)
 
     async def _append_next_apart(self) -> None:
-        """Have the next batch checked by a thread, and append it."""
+        """Validate the next batch in a thread, and append it."""
         self.takes_long = False
         data = self.topics[self.topic_place].partition_data[self.place]
         try:
@@ -222,7 +222,7 @@ class Producing:
             batch = await self.broker.record_checks.check(
                 records, partition.log.config, self.now_ms
             )
-            # The topic may have been deleted meanwhile.
+            # The topic may have been deleted in the meantime.
             result = self._append_checked(data, self._find(data), batch)
         except ApiError as error:
             result = self._refuse(data, error)
@@ -250,7 +250,7 @@ class Producing:
         return result
 
     def _find(self, data: PartitionProduceData) -> "Partition":
-        """The partition, if it may be written to and there is something to write."""
+        """The partition, if it can be appended to and the request has records for it."""
         topic = self.name
         if topic is None:
             raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
@@ -286,7 +286,7 @@ class Producing:
 
 
 def _share(data: PartitionProduceData) -> int:
-    """How much of a turn a batch may take."""
+    """The part of ``TURN`` that a batch may take."""
     records = data.records
     if records is None or len(records) <= ATTRIBUTES_LOW_BYTE:
         return 1
@@ -296,7 +296,7 @@ def _share(data: PartitionProduceData) -> int:
 
 
 def _refused(index: int, error: ApiError, nameable: int) -> PartitionProduceResponse:
-    """``nameable`` is how many records may be named, at most."""
+    """The response with ``error``, and at most ``nameable`` record errors."""
     record_errors = []
     if isinstance(error, RecordErrors):
         record_errors = [
@@ -313,7 +313,7 @@ def _refused(index: int, error: ApiError, nameable: int) -> PartitionProduceResp
 
 
 def _summary(responses: list[TopicProduceResponse]) -> str:
-    """What the first refused batches were refused with; there may be many thousands."""
+    """The errors of the first refused batches; there may be many thousands."""
     failed: list[str] = []
     for topic in responses:
         for result in topic.partition_responses:

@@ -1,4 +1,4 @@
-"""InitProducerId: the number by which a partition tells a producer's batches apart."""
+"""InitProducerId: assigns producer ids."""
 
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final
@@ -21,7 +21,7 @@ def init_producer_id(
     if has_id != has_epoch or request.transactional_id == "":
         return _refused(ErrorCode.INVALID_REQUEST)
     if request.transactional_id is not None:
-        # This broker has no transactions yet.
+        # Transactions are not supported yet.
         return _refused(ErrorCode.UNSUPPORTED_VERSION)
     return _next_producer_id(broker)
 

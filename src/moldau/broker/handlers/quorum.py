@@ -1,4 +1,4 @@
-"""DescribeQuorum: who votes on the cluster's metadata, and how far everybody is (KIP-595, 853)."""
+"""DescribeQuorum: the voters of the metadata quorum, and their log ends (KIP-595, 853)."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -51,7 +51,7 @@ def describe(
 
 def _quorum(broker: "Broker", version: int) -> PartitionDataResponse:
     quorum = broker.metadata.quorum
-    # The leader has always caught up with itself: just now.
+    # The only voter is the leader, which is always caught up.
     now_ms = broker.clock.now_ms() if version >= FIRST_VERSION_WITH_TIMES else -1
     return PartitionDataResponse(
         partition_index=METADATA_PARTITION,

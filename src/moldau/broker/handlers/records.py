@@ -1,4 +1,4 @@
-"""DeleteRecords and DescribeProducers: looking at, and trimming, the logs led here."""
+"""DeleteRecords and DescribeProducers, for the partitions led by this broker."""
 
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from moldau.broker.dispatch import RequestContext
 
 NO_LOW_WATERMARK: Final = -1
-# On the wire.
+# The size of a producer on the wire.
 PRODUCER_BYTES: Final = 35
 
 
@@ -38,8 +38,8 @@ def delete_records(
 
 
 def _deleting(broker: "Broker", request: DeleteRecordsRequest) -> Steps[DeleteRecordsResponse]:
-    """A partition is a step: segments may have to go."""
-    # Of a partition that is named twice only the last offset counts: deleting is for good.
+    """One partition per step: segments may have to be deleted."""
+    # If a partition occurs twice, only the last offset counts: deletion cannot be undone.
     offsets: dict[str, dict[int, int]] = {}
     for topic in request.topics:
         of_topic = offsets.setdefault(topic.name, {})
@@ -68,7 +68,7 @@ def _deleted(broker: "Broker", topic: str, index: int, offset: int) -> DeleteRec
 
 
 def _delete_before(partition: Partition, offset: int) -> int:
-    """Move the log's start to ``offset`` (-1: the high watermark); gives the first offset now."""
+    """Move the log start offset to ``offset`` (-1: the high watermark); returns the new one."""
     partition.check_leader(-1)
     log = partition.log
     if "delete" not in log.config.cleanup_policy:
@@ -86,7 +86,7 @@ def describe_producers(
 def _described(
     broker: "Broker", request: DescribeProducersRequest, context: "RequestContext"
 ) -> Steps[DescribeProducersResponse]:
-    """A partition is a step; one that is named twice is described once."""
+    """One partition per step; a duplicate partition is described once."""
     known: dict[tuple[str, int], PartitionResponse] = {}
     response = DescribeProducersResponse()
     answer_bytes = 0

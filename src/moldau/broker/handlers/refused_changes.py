@@ -1,7 +1,7 @@
-"""Answers to changes of the cluster that the metadata log did not take.
+"""Responses to changes whose records could not be written to the metadata log.
 
-The controller has said yes, but the records cannot be written: the disk of the metadata is full
-or has failed. The answers have no place for one error, so each item of the request carries it.
+The controller has accepted the change, but the disk of the metadata is full or has failed. These
+responses have no top-level error, so the error is repeated for each item of the request.
 """
 
 from collections.abc import Awaitable, Callable
@@ -39,7 +39,7 @@ Response = TypeVar("Response")
 async def or_refused(
     change: Awaitable[Response], refusal: Callable[[ApiError], Response]
 ) -> Response:
-    """The response of ``change``, or ``refusal`` of the error that it raised."""
+    """The response of ``change``, or ``refusal(error)`` if it raises."""
     try:
         return await change
     except ApiError as error:
@@ -57,7 +57,7 @@ def topics_not_created(request: CreateTopicsRequest, error: ApiError) -> CreateT
 
 def topics_not_deleted(request: DeleteTopicsRequest, error: ApiError) -> DeleteTopicsResponse:
     named = [(each.name, each.topic_id) for each in request.topics]
-    # Version 5 and older have names only.
+    # Versions up to 5 have names only.
     old = [(name, DeletableTopicResult().topic_id) for name in request.topic_names]
     return DeleteTopicsResponse(
         responses=[

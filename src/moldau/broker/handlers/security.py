@@ -1,7 +1,7 @@
-"""SASL, ACLs and delegation tokens, as a broker answers that has no security configured.
+"""SASL, ACLs and delegation tokens, for a broker without security.
 
-Clients and tools look at the error to tell "not here" from "never heard of it": each of these
-says what a broker of Apache Kafka with plain listeners and without an authorizer says.
+By the error, clients and tools distinguish "not configured" from "not supported". So each response
+is that of Apache Kafka with PLAINTEXT listeners and without an authorizer.
 """
 
 from collections.abc import Awaitable
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from moldau.broker.dispatch import RequestContext
 
 NO_AUTHORIZER: Final = "No Authorizer is configured."
-# A token is asked for by somebody who has shown who he is; on a plain listener nobody has.
+# Tokens are for authenticated clients only, and clients of a PLAINTEXT listener are not.
 NO_TOKENS: Final = ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
 FIRST_VERSION_WITH_REQUESTER: Final = 3
 NEVER: Final = -1

@@ -1,7 +1,7 @@
-"""Client metrics (KIP-714), as a broker without a receiver answers them.
+"""Client metrics (KIP-714), for a broker without a metrics receiver.
 
-Such a broker does not offer these APIs, but a client that asks all the same is told
-that nothing is wanted of it, and what it pushes is dropped.
+Such a broker does not advertise these APIs. A client that uses them anyway gets an empty
+subscription, and the metrics that it pushes are dropped.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from moldau.broker.broker import Broker
     from moldau.broker.dispatch import RequestContext
 
-# zstd, lz4, gzip, snappy: in the order of preference.
+# zstd, lz4, gzip, snappy, in order of preference.
 COMPRESSION_TYPES: Final = (4, 3, 1, 2)
 PUSH_INTERVAL_MS: Final = 300_000
 
@@ -55,5 +55,5 @@ def push(
 
 
 def _subscription_id(instance_id: bytes) -> int:
-    """The same for a client on every broker, for as long as nothing is subscribed to."""
+    """The id of the empty subscription: the same on every broker."""
     return crc32c(instance_id) & 0x7FFFFFFF

@@ -1,4 +1,4 @@
-"""DescribeTopicPartitions: topics in pages, for clusters with very many (KIP-966)."""
+"""DescribeTopicPartitions: topics in pages, for clusters with many partitions (KIP-966)."""
 
 import heapq
 from collections.abc import Awaitable
@@ -34,7 +34,7 @@ def handle(
 def _pages(
     broker: "Broker", request: DescribeTopicPartitionsRequest
 ) -> Steps[DescribeTopicPartitionsResponse]:
-    """A topic is a step."""
+    """One topic per step."""
     wants_all = not request.topics
     names = broker.image.topics_by_name if wants_all else [each.name for each in request.topics]
     cursor = request.cursor
@@ -75,7 +75,7 @@ def _pages(
 
 
 def _is_valid(cursor: Cursor, wants_all: bool, asked: list[str]) -> bool:
-    """A cursor stands on a topic that was asked for, at a partition that could be."""
+    """Whether the cursor has a requested topic and a non-negative partition."""
     return cursor.partition_index >= 0 and (wants_all or cursor.topic_name in asked)
 
 

@@ -1,7 +1,6 @@
-"""ListTransactions and DescribeTransactions of a broker that coordinates none (KIP-664).
+"""ListTransactions and DescribeTransactions, for a broker without transactions (KIP-664).
 
-Transactions do not exist here yet, so whoever looks for hanging ones finds none: that is all
-there is to say, and it is true.
+Transactions are not supported yet, so tools that look for hanging transactions find none.
 """
 
 from collections.abc import Awaitable
@@ -43,7 +42,7 @@ def list_transactions(
         unknown_state_filters=[name for name in request.state_filters if name not in STATES]
     )
     try:
-        # RE2, as in Kafka: whatever a client sends, it is refused or read in bounded time.
+        # RE2, as in Kafka: every pattern is refused or compiled in bounded time.
         compile_regex(request.transactional_id_pattern or "")
     except ApiError as error:
         response.error_code = error.code
