@@ -1,17 +1,17 @@
-"""Which of the two runs: the compiled hot modules or their plain sources.
+"""Selects the compiled hot modules or their plain Python sources.
 
-The hot modules are ordinary Python. ``setup.py`` names them and compiles them with mypyc and
-Cython; compiled they run 4 to 200 times as fast. A wheel has the compiled modules beside their
-sources. A source tree has them in a folder of their own, ``build/compiled``, and this module
-finds them there. ``moldau/__init__.py`` calls ``choose`` before anything else is imported, so
-a process makes the choice once and never mixes the two, whatever is compiled while it runs.
+The hot modules are ordinary Python. ``setup.py`` lists them and compiles them with mypyc and
+Cython; compiled, they are 4 to 200 times as fast. A wheel has the compiled modules next to their
+sources. A source tree has them in ``build/compiled``, where this module finds them.
+``moldau/__init__.py`` calls ``choose`` before any other import, so a process chooses once and never
+mixes the two, even if the modules are compiled while it runs.
 
 Rules this module keeps:
 
-* Compiled modules are used only if they were made from exactly the sources that are there, by
-  a build that finished: ``build/compiled`` is a link to a folder that is complete.
-* ``MOLDAU_PLAIN=1`` runs the sources even where compiled modules are there.
-* ``MOLDAU_REQUIRE_COMPILED=1`` makes a start on plain sources an error.
+* Compiled modules are used only if they were built from exactly the current sources, by a build
+  that completed: ``build/compiled`` is a link to a complete folder.
+* ``MOLDAU_PLAIN=1`` runs the plain sources even if compiled modules exist.
+* ``MOLDAU_REQUIRE_COMPILED=1`` makes it an error to start without compiled modules.
 """
 
 import os
@@ -32,23 +32,23 @@ from typing import Final
 
 MANIFEST: Final = "MANIFEST"
 
-# No compiled module imports from these packages, which are above all of them, so that an edit
-# there leaves the compiled modules valid.
+# These packages are above all compiled modules in the import order, so an edit in them does not
+# invalidate the compiled modules.
 _ABOVE: Final = frozenset({"cli", "examples", "spark", "streams", "__pycache__"})
 
 _PACKAGE: Final = Path(__file__).parent
 
-# Why this process runs plain sources; empty if it does not, or if ``choose`` left the question
-# to Python's own import.
+# Why this process runs plain sources; empty if it does not, or if ``choose`` left the choice to
+# Python's import system.
 _reason = ""
 
 
 class NotCompiledError(Exception):
-    """Compiled modules are required, and there are none."""
+    """Compiled modules are required but not available."""
 
 
 class CompiledFinder:
-    """Finds the modules of one finished build, by name."""
+    """Finds the modules of one completed build, by name."""
 
     def __init__(self, folder: str, names: Sequence[str]) -> None:
         suffix = EXTENSION_SUFFIXES[0]
@@ -62,7 +62,7 @@ class CompiledFinder:
 
 
 class SourceFinder:
-    """Finds this package's sources, also where compiled modules are beside them."""
+    """Finds the sources of this package, even if compiled modules are next to them."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -77,7 +77,7 @@ class SourceFinder:
 
 
 def choose(environment: Mapping[str, str] = os.environ) -> None:
-    """Decide for this process. To be called before any other module of the package is imported."""
+    """Choose for this process. To be called before any other module of the package is imported."""
     global _reason
     if is_set(environment, "MOLDAU_PLAIN"):
         sys.meta_path.insert(0, SourceFinder())
@@ -90,7 +90,7 @@ def choose(environment: Mapping[str, str] = os.environ) -> None:
 
 
 def read_build(folder: str, package: Path) -> tuple[list[str], str]:
-    """The modules in a folder of compiled ones, or none and the reason not to use them."""
+    """The compiled modules in a folder, or an empty list and the reason not to use them."""
     try:
         with open(os.path.join(folder, MANIFEST), encoding="utf-8") as file:
             suffix, sources, *names = file.read().split("\n")
@@ -104,7 +104,7 @@ def read_build(folder: str, package: Path) -> tuple[list[str], str]:
 
 
 def write_manifest(folder: Path, sources: str) -> list[str]:
-    """Say of a folder with all compiled modules what they were made from; gives their names."""
+    """Write the fingerprint of the sources into a complete build; returns its modules."""
     suffix = EXTENSION_SUFFIXES[0]
     files = sorted(folder.rglob(f"*{suffix}"))
     names = [str(file.relative_to(folder)).removesuffix(suffix).replace("/", ".") for file in files]
@@ -113,10 +113,9 @@ def write_manifest(folder: Path, sources: str) -> list[str]:
 
 
 def fingerprint(package: Path) -> str:
-    """Changes with every edit of what the compiled modules depend on.
+    """A checksum that changes with every edit of the files that the compiled modules depend on.
 
-    They depend on more than their own sources: mypyc relies on the types that other modules
-    declare.
+    These are not only their own sources: mypyc relies on the types that other modules declare.
     """
     known = 0
     for path, size, modified_ns in sorted(_sources(str(package), is_top=True)):
@@ -141,12 +140,12 @@ def is_compiled() -> bool:
 
 
 def check(environment: Mapping[str, str] = os.environ) -> None:
-    """Log which of the two this process runs; a warning if plain, with the remedy.
+    """Log which of the two this process runs; for plain sources a warning, with the remedy.
 
     Raises:
-        NotCompiledError: it runs plain, and MOLDAU_REQUIRE_COMPILED is set.
+        NotCompiledError: it runs plain sources, and MOLDAU_REQUIRE_COMPILED is set.
     """
-    # Only a broker needs it, and every command imports this module.
+    # Imported late: every command imports this module, but only a broker needs logging.
     from logging import getLogger
 
     logger = getLogger(__name__)
@@ -173,5 +172,5 @@ def _remedy() -> str:
 
 
 def is_set(environment: Mapping[str, str], name: str) -> bool:
-    """Whether a switch is on: neither missing, empty nor 0."""
+    """Whether a variable is set, and neither empty nor 0."""
     return environment.get(name, "") not in ("", "0")

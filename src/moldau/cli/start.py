@@ -68,10 +68,10 @@ def read_config(
     settings: list[str],
     environment: "os._Environ[str] | dict[str, str]",
 ) -> BrokerConfig:
-    """The configuration that file and options make together.
+    """The configuration from the file and the options.
 
     Raises:
-        CommandError: the file cannot be read, or a setting in it is wrong.
+        CommandError: the file cannot be read, or a setting in it is invalid.
     """
     properties = read_properties(path) if path else {}
     if listen is not None:
@@ -93,7 +93,7 @@ def read_config(
 
 
 def read_properties(path: str) -> dict[str, str]:
-    """The settings in a file; errors name it."""
+    """The settings in a file. Errors include its path."""
     try:
         return parse_properties(Path(path).read_text(encoding="utf-8"))
     except (ValueError, UnicodeDecodeError) as error:
@@ -101,7 +101,7 @@ def read_properties(path: str) -> dict[str, str]:
 
 
 def default_data_dir(environment: "os._Environ[str] | dict[str, str]") -> Path:
-    """A directory for data that belongs to one user and is worth keeping."""
+    """The directory for persistent data of the user."""
     base = environment.get("XDG_DATA_HOME") or os.path.join(
         environment.get("HOME") or os.path.expanduser("~"), ".local", "share"
     )
@@ -109,14 +109,14 @@ def default_data_dir(environment: "os._Environ[str] | dict[str, str]") -> Path:
 
 
 def _names_controller(properties: dict[str, str]) -> bool:
-    """Whether a file says something about controllers; a node on its own needs no port for one."""
+    """Whether the file has controller settings; without them, no controller port is needed."""
     return "process.roles" in properties or any(
         name.startswith("controller.") for name in properties
     )
 
 
 def _listening(address: str, *, has_controller: bool) -> dict[str, str]:
-    """The settings for ``--listen``: a client listener, and a controller's after it if need be."""
+    """The settings for ``--listen``: a client listener, and a controller listener if needed."""
     host, colon, port = address.rpartition(":")
     if not colon:
         host, port = ("", address) if address.isdigit() else (address, "9092")

@@ -118,7 +118,7 @@ def _format(options: argparse.Namespace) -> int:
         if not equals or not level.strip().isdigit():
             raise UsageError(f"--feature {text}: write name=level, as in group.version=1")
         features[name.strip()] = int(level)
-    # A node on its own needs no flag to say so, unless its file names voters.
+    # Without a config file, --standalone is the default if no other quorum is configured.
     says_quorum = options.initial_controllers or options.no_initial_controllers
     is_alone = not options.config and not says_quorum and not config.controller_quorum_voters
     chosen = FormatOptions(
