@@ -37,7 +37,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 class Results:
-    """The pair of files, Markdown and JSON, that a run leaves behind."""
+    """The output files of a run, in Markdown and JSON."""
 
     def __init__(self, folder: Path, described: dict[str, str]) -> None:
         self.now = datetime.datetime.now(datetime.UTC)

@@ -23,7 +23,7 @@ def usage(pid: int) -> Usage:
             status = Path(f"/proc/{one}/status").read_text()
         except OSError:  # It has ended.
             continue
-        # Its own, and that of its children that have ended.
+        # Its CPU time, and that of its children that have ended.
         cpu += sum(int(ticks) for ticks in stat[11:15]) / CLOCK_TICKS
         resident = [line for line in status.splitlines() if line.startswith("VmRSS")]
         rss += sum(int(line.split()[1]) * 1024 / MB for line in resident)

@@ -1,7 +1,7 @@
-"""One run of the benchmark: every row that was asked for, on Moldau and Apache Kafka in turn.
+"""One run of the benchmark: every selected row, on Moldau and Apache Kafka alternately.
 
-A row that fails is noted with its reason and costs no other row: the brokers are started again
-where they died, and what has been measured is on disk after each row.
+A row that fails is noted with the reason and does not affect other rows: crashed brokers are
+restarted, and the results are saved after each row.
 """
 
 import shutil
@@ -33,7 +33,7 @@ Side = TypeVar("Side")
 def interleaved(
     sides: dict[str, Side], measure: Callable[[Side], Figures], repeat: int
 ) -> dict[str, list[Figures]]:
-    """Moldau Kafka, Kafka Moldau, ...: what drifts on the machine affects both alike."""
+    """Moldau Kafka, Kafka Moldau, ...: drift of the machine affects both alike."""
     runs: dict[str, list[Figures]] = {name: [] for name in sides}
     for turn in range(repeat):
         order = list(sides.items()) if turn % 2 == 0 else list(sides.items())[::-1]
@@ -43,7 +43,7 @@ def interleaved(
 
 
 def start_up(broker: Broker) -> Figures:
-    """Seconds from the start of the process to the first answered request, on an old directory."""
+    """Seconds from the start of the process to its first response, on an existing directory."""
     broker.start()
     ready = broker.ready_s
     broker.stop()
@@ -58,7 +58,7 @@ def answers(broker: Broker) -> bool:
 
 
 def rows_of(bench: Workbench) -> list[Row]:
-    """What is measured on two brokers that run side by side."""
+    """The rows that are measured with both brokers running."""
     return [*all_rows(bench), *group_rows.group_rows(bench), *log_rows.log_rows(bench)]
 
 
@@ -102,7 +102,7 @@ class Run:
     def everything(self) -> None:
         for broker in self.sides.values():
             broker.directory.parent.mkdir(parents=True, exist_ok=True)
-            broker.start()  # The first start formats; nobody measures that.
+            broker.start()  # The first start, which formats, is not measured.
             broker.stop()
         if self.wants(START_UP):
             with self._row(START_UP):
@@ -122,7 +122,7 @@ class Run:
 
     @contextmanager
     def _row(self, name: str) -> Iterator[None]:
-        """Around the measuring of one row: progress before, a note if it fails, saved after."""
+        """Context of one row: prints progress, notes a failure, and saves the results."""
         self._begun += 1
         began = time.monotonic()
         place = f"[{self._begun}/{self._total}]"
@@ -130,7 +130,7 @@ class Run:
         try:
             yield
         except Exception as error:
-            # What the machine lacks is no failure.
+            # A client that is not available on this machine is not a failure.
             self.failures += not isinstance(error, UnavailableError)
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
             self.notes.append(f"not measured: {name}: {reason}")
@@ -158,7 +158,7 @@ class Run:
         self._memory("loaded")
 
     def _start_all(self) -> None:
-        """Start what does not answer: at first both brokers, later one that a row has ended."""
+        """Start brokers that do not respond: first both, later those that a row has crashed."""
         for broker in self.sides.values():
             if broker.process is not None and not answers(broker):
                 broker.kill()
@@ -186,7 +186,7 @@ class Run:
             self._keep(name, runs, many_rows.TARGETS, many_rows.LIMITS)
 
     def _spark(self, needs_transactions: bool) -> None:
-        """Both connectors on one broker: ours, or Apache Kafka for what needs transactions."""
+        """Both connectors on one broker: Moldau, or Apache Kafka for rows with transactions."""
         rows = [
             row
             for row in spark_rows.spark_rows()
@@ -200,7 +200,7 @@ class Run:
             with spark_rows.spark_bench(self.bench, broker) as bench:
                 for row in rows:
                     with self._row(row.name):
-                        # What is loaded and compiled only once shall not count.
+                        # Not measured: classes and queries are loaded and compiled only once.
                         measure = partial(row.measure, bench)
                         interleaved(spark_rows.SIDES, measure, 1)
                         runs = interleaved(spark_rows.SIDES, measure, self.repeat)

@@ -1,10 +1,10 @@
-"""Produce requests that ask for far more work than their size lets expect.
+"""Produce requests that cause far more work than their size suggests.
 
-Each function gives the settings of a topic and the batches to send to it, one after the other.
-They are built cheaply: records that repeat are compressed as they are made, and nothing large is
-kept. A broker shall answer them, or refuse them, without keeping other clients waiting.
+Each function returns the settings of a topic and the batches to send to it, one after the other.
+They are cheap to build: repeated records are compressed as they are generated, and nothing large is
+kept in memory. A broker must accept or refuse them without delaying other clients.
 
-Nothing here knows who sends the batches or how the waiting is measured.
+Sending the batches and measuring the delays is done elsewhere.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,51 +23,51 @@ _PIECE_RECORDS: Final = 20_000
 
 
 def null_keys(now_ms: int, records: int = 18_000_000) -> Attack:
-    """Records without keys for a compacted topic: each of them is at fault."""
+    """Records without keys for a compacted topic: each of them is invalid."""
     return {"cleanup.policy": "compact"}, [_repeated(now_ms, records, Codec.ZSTD, key=None)]
 
 
 def same_offsets(now_ms: int, records: int = 3_000_000) -> Attack:
-    """Records that all have the offset delta 0: the broker numbers them."""
+    """Records that all have the offset delta 0: the broker has to assign their offsets."""
     return {}, [_repeated(now_ms, records, Codec.ZSTD)]
 
 
 def same_offsets_into_gzip(now_ms: int, records: int = 3_000_000) -> Attack:
-    """The same, for a topic that wants them compressed with care."""
+    """The same, for a topic with the highest gzip level."""
     settings = {"compression.type": "gzip", "compression.gzip.level": "9"}
     return settings, [_repeated(now_ms, records, Codec.ZSTD)]
 
 
 def gzip_into_zstd(now_ms: int, size_bytes: int = 95_000_000) -> Attack:
-    """One large record, to be compressed again at the highest level."""
+    """One large record, to be recompressed at the highest level."""
     record = encode_record(0, 0, b"key", bytes(size_bytes), ())
     batch = encode_batch(_header(now_ms, 1, Codec.GZIP), compress(Codec.GZIP, record))
     return {"compression.type": "zstd", "compression.zstd.level": "22"}, [batch]
 
 
 def from_the_future(now_ms: int, records: int = 1_000_000) -> Attack:
-    """Records dated later than the topic allows: each of them is at fault."""
+    """Records with timestamps later than the topic allows: each of them is invalid."""
     return {}, [_counted(now_ms + 9 * HOUR_MS, records, Codec.ZSTD)]
 
 
 def sustained_zstd(now_ms: int, batches: int = 20) -> Attack:
-    """Everyday batches, one after the other, for a topic that wants zstd at level 19."""
+    """Typical batches, one after the other, for a topic with zstd at level 19."""
     settings = {"compression.type": "zstd", "compression.zstd.level": "19"}
     return settings, [_everyday(now_ms, 1_000_000)] * batches
 
 
 def sustained_gzip(now_ms: int, batches: int = 20) -> Attack:
-    """Everyday batches, one after the other, for a topic that wants gzip."""
+    """Typical batches, one after the other, for a topic with gzip."""
     return {"compression.type": "gzip"}, [_everyday(now_ms, 1_000_000)] * batches
 
 
 def smallest_records(now_ms: int, records: int = 1_000_000) -> Attack:
-    """Sound records, as many as a batch of the default size may hold."""
+    """Valid records, as many as fit a batch of the default size."""
     return {}, [_counted(now_ms, records, Codec.ZSTD)]
 
 
 def too_many_bytes(now_ms: int, size_bytes: int = 1_000_000_000) -> Attack:
-    """A record of a gigabyte in a batch of some kilobytes: it is refused."""
+    """A record of a gigabyte in a batch of a few kilobytes, which is refused."""
     record = encode_record(0, 0, b"k", b"", ())
     prefix = encode_varint(size_bytes) + record[1:]
     zeros = bytes(1_000_000)
@@ -83,14 +83,14 @@ def too_many_bytes(now_ms: int, size_bytes: int = 1_000_000_000) -> Attack:
 
 
 def empty_frames(now_ms: int, frames: int = 60_000) -> Attack:
-    """Compressed data in tens of thousands of parts that hold nothing."""
+    """Compressed data with tens of thousands of empty frames."""
     record = encode_record(0, 0, b"k", b"v", ())
     payload = compress(Codec.ZSTD, b"") * frames + compress(Codec.ZSTD, record)
     return {}, [encode_batch(_header(now_ms, 1, Codec.ZSTD), payload)]
 
 
 def many_producers(now_ms: int, producers: int = 100_000, rolls: int = 20) -> Attack:
-    """A batch of each producer, and then large ones that roll the segment: each time a snapshot."""
+    """A batch from each producer, then large ones that roll segments, each with a snapshot."""
     record = encode_record(0, 0, b"k", b"v", ())
     batches = []
     for producer_id in range(producers):
@@ -129,7 +129,7 @@ def _header(now_ms: int, records: int, codec: int) -> BatchHeader:
 
 
 def _counted(now_ms: int, records: int, codec: int) -> bytes:
-    """Records of seven to eleven bytes each, whose offsets count up."""
+    """Records of seven to eleven bytes each, with increasing offsets."""
 
     def pieces() -> Iterator[bytes]:
         # A record is its length, attributes, time, offset, key, no value and no headers.
@@ -148,7 +148,7 @@ def _counted(now_ms: int, records: int, codec: int) -> bytes:
 
 
 def _repeated(now_ms: int, records: int, codec: int, key: bytes | None = b"") -> bytes:
-    """One record over and over, offset and all."""
+    """One record repeated, including its offset."""
     record = encode_record(0, 0, key, None, ())
     many = record * _PIECE_RECORDS
 

@@ -1,7 +1,7 @@
 """Starts Moldau and Apache Kafka as real processes, for the compatibility tests and the benchmarks.
 
-Both kinds have the same shape: a data directory, one address, one process. So a test that is right
-can be shown to be right by pointing it at Apache Kafka, and a benchmark treats both sides alike.
+Both have the same interface: a data directory, one address, one process. So a test can be verified
+by running it against Apache Kafka, and a benchmark treats both sides alike.
 """
 
 import itertools
@@ -36,9 +36,8 @@ def kafka_dir() -> Path:
 def _own_ports() -> Iterator[int]:
     """Ports that this process may try.
 
-    They lie below the range from which the kernel takes the ports of outgoing connections, and
-    each worker of pytest-xdist has its own part of them: a port that is found free is still free
-    when the broker takes it.
+    They are below the kernel's range for outgoing connections, and each worker of pytest-xdist has
+    its own part of them, so a free port is still free when the broker binds it.
     """
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     first = FIRST_PORT + worker % WORKERS * PORTS_PER_WORKER
@@ -50,7 +49,7 @@ _ports = _own_ports()
 
 
 def free_port() -> int:
-    """A port that nobody uses at this moment."""
+    """A port that is currently not in use."""
     while True:
         port = next(_ports)
         with socket.socket() as probe:
@@ -62,7 +61,7 @@ def free_port() -> int:
 
 
 class Broker:
-    """One broker process on ``directory``; ``start`` and ``stop`` as often as wanted."""
+    """One broker process on ``directory``, which can be started and stopped repeatedly."""
 
     kind = ""
 
@@ -91,7 +90,7 @@ class Broker:
         raise NotImplementedError
 
     def prepare(self) -> None:
-        """What is done once before the process starts, and is not part of its start-up time."""
+        """Prepare the start of the process; not part of its start-up time."""
         self.directory.mkdir(parents=True, exist_ok=True)
 
     def environment(self) -> dict[str, str]:
@@ -126,11 +125,11 @@ class Broker:
         return self
 
     def stop(self) -> int:
-        """Stop as an operator would (SIGTERM); gives the exit status."""
+        """Stop as an operator would (SIGTERM); returns the exit status."""
         return self._end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """kill -9: whatever was not written yet is lost."""
+        """kill -9: anything not written yet is lost."""
         self._end(signal.SIGKILL)
 
     def _end(self, signal_number: int) -> int:
@@ -162,7 +161,7 @@ class Broker:
 
 
 class MoldauBroker(Broker):
-    """Moldau; with ``properties_path`` it starts from a ``server.properties`` and nothing else."""
+    """Moldau; with ``properties_path`` it is configured only by that ``server.properties``."""
 
     kind = "moldau"
     properties_path: Path | None = None
@@ -180,7 +179,7 @@ class MoldauBroker(Broker):
 class ApacheKafkaBroker(Broker):
     """Apache Kafka as a combined broker and controller, on a new or an existing data directory.
 
-    An existing directory keeps its node id, cluster id and kind of quorum, whoever wrote it.
+    An existing directory, of either broker, keeps its node id, cluster id and kind of quorum.
     """
 
     kind = "apache-kafka"
@@ -250,7 +249,7 @@ def read_properties(path: Path) -> dict[str, str]:
 
 
 def has_voters_record(directory: Path) -> bool:
-    """Whether the quorum is a dynamic one (KIP-853), whose voters stand in the metadata log."""
+    """Whether the quorum is dynamic (KIP-853), with its voters in the metadata log."""
     metadata_log = directory / "__cluster_metadata-0"
     quorum_state = metadata_log / "quorum-state"
     if quorum_state.exists():

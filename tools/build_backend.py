@@ -1,6 +1,6 @@
-"""setuptools as the build backend, with compilers only where something is compiled.
+"""setuptools as the build backend, with the compilers only for builds that compile.
 
-An editable install compiles nothing, so it need not wait for mypyc and Cython to be downloaded.
+An editable install compiles nothing, so it does not download mypyc and Cython.
 Their versions are in pyproject.toml, once, as the dependency group ``compile``.
 """
 

@@ -2,10 +2,10 @@
 
     python -m tools.compile_modules
 
-The compilers are the dependency group ``compile``, in an environment of their own that uv makes
-for the purpose. A build goes into a folder of its own, and only when all of it is there does the
-link ``build/compiled`` point to it, in one step. So whoever starts meanwhile gets all of one build
-or none, and a running process keeps what it has (``moldau/compiled.py``).
+The compilers are in the dependency group ``compile``, in a separate environment that uv creates.
+Each build goes into a new folder, and only when it is complete is the link ``build/compiled``
+atomically pointed to it. So a process that starts in the meantime uses one complete build or none,
+and a running process is not affected (``moldau/compiled.py``).
 """
 
 import compileall
@@ -52,7 +52,7 @@ def main() -> int:
 
 
 def is_compiled() -> bool:
-    """Whether the modules are there, made from these sources in this way."""
+    """Whether there is a build of the current sources and build settings."""
     folder = os.path.realpath(LINK)
     if not read_build(folder, PACKAGE)[0]:
         return False
@@ -73,27 +73,27 @@ def build() -> int:
         say("compiling failed, see above: Moldau runs on plain Python until 'make build' succeeds")
         return 1
     switch_to(folder, LINK)
-    # Each start would make it again where the environment forbids Python to keep it.
+    # If PYTHONDONTWRITEBYTECODE is set, every start would otherwise compile the bytecode again.
     compileall.compile_dir(PACKAGE, quiet=1)
     say(f"the hot modules are compiled, in {monotonic() - began:.0f} s: the next start uses them")
     return 0
 
 
 def can_be_imported(folder: Path, names: list[str]) -> bool:
-    """Whether all modules of a build can be: some of what mypyc accepts fails only then."""
+    """Whether all modules of a build can be imported: some errors of mypyc appear only then."""
     command = [sys.executable, "-c", IMPORT_ALL, str(folder), *names]
     environment = os.environ | {"PYTHONPATH": str(PACKAGE.parent), "MOLDAU_PLAIN": "1"}
     return subprocess.run(command, cwd=ROOT, env=environment).returncode == 0
 
 
 def switch_to(folder: Path, link: Path) -> None:
-    """Let the next process have the build in ``folder``, and forget older ones."""
+    """Make ``folder`` the build for the next process, and delete older builds."""
     before = link.resolve()
     following = link.with_name(f"{link.name}-{os.getpid()}")
     following.symlink_to(folder.relative_to(link.parent))
     following.replace(link)
     for old in folder.parent.iterdir():
-        # A process may just have found the last one, and import from it in a moment.
+        # Keep the previous one: a process that has just started may be about to import from it.
         if old not in (folder, before):
             shutil.rmtree(old)
 
@@ -110,7 +110,7 @@ def has_compiler() -> bool:
 
 @contextmanager
 def only_one() -> Iterator[None]:
-    """Wait until no other process compiles in this tree."""
+    """Hold the lock on compiling in this source tree."""
     with (BUILDS.parent / "compile.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,11 +1,10 @@
-"""``make run``: a broker at once, and compiled modules for its next start.
+"""``make run``: starts a broker immediately, and compiles the hot modules for its next start.
 
     python -m tools.run [arguments of moldau start]
 
-Where the hot modules are compiled this is ``moldau start`` and nothing else. Where they are not,
-the broker runs on the plain sources, and the compiler runs beside it with the lowest priority.
-It ends with the broker; what it has compiled by then the next start need not. With
-``MOLDAU_REQUIRE_COMPILED=1`` the broker waits for the compiler.
+If the hot modules are compiled, this is just ``moldau start``. If not, the broker runs on the plain
+sources, and the compiler runs in parallel with the lowest priority. It is stopped with the broker.
+With ``MOLDAU_REQUIRE_COMPILED=1`` the broker waits for the compiler.
 """
 
 import os
@@ -34,7 +33,7 @@ def main(arguments: list[str]) -> int:
 
 
 def run_both(command: list[str]) -> int:
-    """The broker and the compiler, until the broker ends."""
+    """Run the broker and the compiler until the broker ends; returns its exit status."""
     say("starting on plain Python; the hot modules are compiled beside it, for the next start")
     say(f"the compiler's log is {LOG.relative_to(ROOT)}")
     with subprocess.Popen(command) as broker:
@@ -44,7 +43,7 @@ def run_both(command: list[str]) -> int:
 
         signal.signal(signal.SIGTERM, pass_on)
         signal.signal(signal.SIGHUP, pass_on)
-        # The terminal sends Ctrl-C to the broker as well.
+        # Ctrl-C in a terminal reaches the broker too.
         signal.signal(signal.SIGINT, lambda number, frame: None)
         compiler = start_compiler()
         Thread(target=report, args=(compiler,), daemon=True).start()
@@ -56,7 +55,7 @@ def run_both(command: list[str]) -> int:
 
 
 def start_compiler() -> subprocess.Popen[bytes]:
-    """The compiler, in a process group that can be ended as a whole."""
+    """Start the compiler, in a process group that can be killed as a whole."""
     LOG.parent.mkdir(exist_ok=True)
     with LOG.open("wb") as log:
         return subprocess.Popen(
@@ -69,7 +68,7 @@ def start_compiler() -> subprocess.Popen[bytes]:
 
 
 def report(compiler: subprocess.Popen[bytes]) -> None:
-    """Say how the compiling ended, unless the broker ended it."""
+    """Print the result of the compiler, unless it was stopped with the broker."""
     if compiler.wait() >= 0:
         lines = LOG.read_text(errors="replace").splitlines()
         print(lines[-1] if lines else "", file=sys.stderr, flush=True)

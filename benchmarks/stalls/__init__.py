@@ -1,4 +1,4 @@
-"""Can one client keep the others waiting? Attacks on a real broker, with a probe beside each.
+"""Can one client delay the others? Attacks on a real broker, each measured by a probe.
 
-``make stalls`` runs the whole list; CONTRIBUTING.md says how to add to it.
+``make stalls`` runs all of them; CONTRIBUTING.md describes how to add one.
 """

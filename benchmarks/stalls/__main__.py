@@ -21,7 +21,7 @@ HEADINGS = ("worst ms", "its cpu", "p99 ms", "asked", "took s", "cpu s", "MB mor
 
 
 class ProbeProcess:
-    """The probe, in a process of its own: what the attacker does must not hold it up."""
+    """The probe, in a separate process, so that the attacker does not delay it."""
 
     def __init__(self, broker: Broker) -> None:
         self._process = subprocess.Popen(
@@ -46,7 +46,7 @@ class ProbeProcess:
 
 
 class Shot:
-    """One salvo on its way, on a thread of its own."""
+    """One salvo being sent by its own thread."""
 
     def __init__(self, port: int, salvo: Salvo) -> None:
         self.failure: str | None = None
@@ -80,7 +80,7 @@ class Shot:
 def run_attack(broker: Broker, probe: ProbeProcess, name: str) -> dict[str, Any]:
     with Wire(broker.port) as wire:
         salvos = ATTACKS[name](wire)
-    # What preparing left behind (logs to be made, records to be flushed) is not the attack's.
+    # The remaining work of the preparation (creating logs, flushing) is not part of the attack.
     time.sleep(1)
     process = Process(broker.pid)
     process.forget_peak()

@@ -1,8 +1,8 @@
-"""The attacks: what one client may send to keep the others waiting.
+"""The attacks: requests of one client that may delay the others.
 
 An attack is one function. It may prepare the broker (create topics, commit offsets) over the
-connection it is given, and returns what is then sent: a salvo per connection, all at the same
-time. ``@attack`` puts it on the list; every API whose work grows with its request belongs here.
+connection that it gets, and returns the salvos to send, one per connection, all at the same time.
+``@attack`` registers it. Every API whose work grows with the request should have one.
 """
 
 import importlib
@@ -61,7 +61,7 @@ RECORD_ATTACKS = "benchmarks.stall_attacks_records"
 
 
 class Salvo(NamedTuple):
-    """What goes over one connection, and how many answers come back."""
+    """The bytes to send over one connection, and the number of responses."""
 
     data: bytes
     answers: int = 1
@@ -72,7 +72,7 @@ ATTACKS: dict[str, Prepare] = {}
 
 
 def attack(name: str) -> Callable[[Prepare], Prepare]:
-    """Put a function on the list under ``name``."""
+    """Register a function as an attack called ``name``."""
 
     def add(prepare: Prepare) -> Prepare:
         ATTACKS[name] = prepare
@@ -86,7 +86,7 @@ def one(request: Any, version: int) -> list[Salvo]:
 
 
 def create_topics(wire: Wire, names: list[str], partitions: int = 1, **configs: str) -> None:
-    """Create those that are not there yet."""
+    """Create the topics that do not exist yet."""
     for begin in range(0, len(names), TOPICS_PER_REQUEST):
         topics = [
             CreatableTopic(
@@ -311,7 +311,7 @@ def produce_batches(topic: str, batches: list[bytes]) -> list[Salvo]:
 def record_attack(
     number: int, make: Callable[[int], tuple[dict[str, str], list[bytes]]]
 ) -> Prepare:
-    """What records can do: ``make`` gives the settings of a topic, and batches for it."""
+    """An attack with records: ``make`` returns the settings of a topic, and batches for it."""
 
     def prepare(wire: Wire) -> list[Salvo]:
         settings, batches = make(time.time_ns() // 1_000_000)
@@ -323,9 +323,9 @@ def record_attack(
 
 
 def add_record_attacks() -> None:
-    """Add those of ``benchmarks/stall_attacks_records.py``, if it is there.
+    """Register those of ``benchmarks/stall_attacks_records.py``, if it exists.
 
-    Its ``ATTACKS`` maps a name to a function that takes the time in milliseconds and gives the
+    Its ``ATTACKS`` maps a name to a function that takes the time in milliseconds and returns the
     settings of a topic, and batches as bytes.
     """
     if importlib.util.find_spec(RECORD_ATTACKS) is None:

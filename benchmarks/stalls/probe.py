@@ -1,8 +1,8 @@
-"""The probe: a process of its own that asks a small thing every few milliseconds.
+"""The probe: a separate process that sends a small request every few milliseconds.
 
-It is told over its standard input when a measurement begins and ends, and prints what it saw
-as one line of JSON. Besides the wall time of each answer it takes the CPU time that the broker
-used meanwhile: on a busy machine the wall time of a wait is not all the broker's doing.
+Lines on its standard input start and end a measurement; it prints the result as one line of JSON.
+Besides the wall time of each response it measures the CPU time of the broker during it: on a busy
+machine the broker does not cause all of the wall time.
 """
 
 import json
@@ -19,7 +19,7 @@ METADATA_VERSION = 12
 
 
 class Probe:
-    """Asks for the brokers of the cluster, and for no topic, again and again."""
+    """Repeatedly sends a Metadata request without topics."""
 
     def __init__(self, port: int, pid: int) -> None:
         self._wire = Wire(port)
@@ -69,7 +69,7 @@ def main() -> None:
             probe.forget()
             print("{}", flush=True)
         else:
-            # The question that is under way belongs to the measurement.
+            # The request in progress is part of the measurement.
             asked = probe.count
             while probe.count == asked:
                 time.sleep(INTERVAL_S)

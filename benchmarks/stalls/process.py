@@ -1,11 +1,11 @@
-"""What the broker under attack takes: CPU and memory of its process."""
+"""CPU time and memory of the broker under attack."""
 
 import os
 from pathlib import Path
 
 
 class Process:
-    """A process by its id; of its children nothing is counted."""
+    """A process by its id, without its children."""
 
     def __init__(self, pid: int) -> None:
         self._folder = Path(f"/proc/{pid}")
@@ -14,7 +14,7 @@ class Process:
         return self._memory_mb("VmRSS")
 
     def peak_rss_mb(self) -> float:
-        """The most since ``forget_peak``."""
+        """The maximum since ``forget_peak``."""
         return self._memory_mb("VmHWM")
 
     def forget_peak(self) -> None:
@@ -25,12 +25,12 @@ class Process:
         return sum(int(ticks) for ticks in fields[11:13]) / os.sysconf("SC_CLK_TCK")
 
     def cpu_ms(self) -> float:
-        """To the microsecond, but only of threads that still run."""
+        """The CPU time of running threads, precise to the microsecond."""
         total_ns = 0
         for task in (self._folder / "task").iterdir():
             try:
                 total_ns += int((task / "schedstat").read_text().split()[0])
-            except OSError:  # the thread ended meanwhile
+            except OSError:  # the thread has ended
                 continue
         return total_ns / 1e6
 

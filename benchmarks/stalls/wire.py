@@ -1,4 +1,4 @@
-"""A plain connection to a broker: typed requests out, typed responses back."""
+"""A plaintext connection to a broker, with typed requests and responses."""
 
 import socket
 import struct
@@ -11,7 +11,7 @@ TIMEOUT_S = 600.0
 
 
 def framed(request: Any, version: int, correlation_id: int = 0) -> bytes:
-    """A request as it goes over the wire, with its size."""
+    """An encoded request, with its size."""
     header = encode_request_header(request.API_KEY, version, correlation_id, "stalls")
     body = header + request.encode(version)
     return struct.pack(">i", len(body)) + body
@@ -25,7 +25,7 @@ class Wire:
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def send(self, request: Any, version: int) -> Any:
-        """Ask one thing and wait for the answer."""
+        """Send a request and return its response."""
         self.socket.sendall(framed(request, version))
         frame = self.receive_frame()
         _, position = decode_response_header(frame, request.API_KEY, version)
@@ -35,7 +35,7 @@ class Wire:
         return self._exactly(self._size())
 
     def skip_frame(self) -> int:
-        """Read a response and drop it; gives its size."""
+        """Read and discard a response; returns its size."""
         left = size = self._size()
         while left:
             left -= len(self._some(min(left, 1 << 20)))
