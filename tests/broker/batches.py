@@ -7,7 +7,7 @@ from moldau.record.records import BatchBuilder
 
 
 def batch(*values: bytes | None, key: bytes | None = None, **fields: Any) -> bytes:
-    """One batch with ``values``, stamped with the present; ``fields`` go to the builder."""
+    """One batch with ``values`` and the current time; ``fields`` are passed to the builder."""
     timestamp = fields.pop("timestamp", None)
     headers = fields.pop("headers", ())
     if timestamp is None:

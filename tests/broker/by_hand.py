@@ -1,4 +1,4 @@
-"""An executor whose work is done when the test says so."""
+"""An executor that runs its work when the test wants it."""
 
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
@@ -9,9 +9,9 @@ from moldau.storage.late_writes import LateWrites
 
 
 class ByHand(Executor):
-    """Keeps work until ``run_next``, or while not ``is_slow`` does it at once.
+    """Queues work until ``run_next``, or runs it immediately unless ``is_slow``.
 
-    Late writes are always done at once: nobody waits for them.
+    Late writes always run immediately: nothing waits for them.
     """
 
     def __init__(self, *, is_slow: bool = True) -> None:

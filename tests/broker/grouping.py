@@ -1,4 +1,4 @@
-"""Short ways to say what tests of groups need: a coordinator, a member, an offset."""
+"""Helpers for tests of groups: find a coordinator, join, commit and fetch offsets."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from moldau.protocol.messages.offset_fetch import (
 from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from tests.running import WireClient
 
-# Nobody waits for members that will not come.
+# No waiting for members that will not join.
 QUICK = {
     "group.initial.rebalance.delay.ms": "0",
     "group.min.session.timeout.ms": "1",
@@ -31,14 +31,14 @@ FETCH_VERSION = 9
 
 
 def find_coordinator(client: WireClient, *groups: str) -> Any:
-    """Makes sure that there is a coordinator at all."""
+    """Find the coordinators, creating the offsets topic if necessary."""
     response = client.send(FindCoordinatorRequest(coordinator_keys=list(groups or ("g",))), 6)
     assert all(each.error_code == 0 for each in response.coordinators), response
     return response.coordinators
 
 
 class Member:
-    """A member of a classic group, one request at a time, on a connection of its own."""
+    """A member of a classic group with its own connection and one request at a time."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Member:
         self.rebalance_timeout_ms = rebalance_timeout_ms
 
     def join(self) -> Any:
-        """Join, in two steps where the protocol wants it (KIP-394)."""
+        """Join, in two steps if the protocol requires it (KIP-394)."""
         self.post_join()
         response = self.joined()
         if response.error_code == ErrorCode.MEMBER_ID_REQUIRED:
@@ -138,7 +138,7 @@ class Member:
 def commit_request(
     group: str, topic: str, offsets: dict[int, int], metadata: str = "", topic_id: bytes = bytes(16)
 ) -> OffsetCommitRequest:
-    """A commit from outside of a group's protocol, as tools and simple consumers make it."""
+    """A commit of a client that is not a member, as of tools and simple consumers."""
     return OffsetCommitRequest(
         group_id=group,
         topics=[
@@ -163,7 +163,7 @@ def commit(client: WireClient, group: str, topic: str, offsets: dict[int, int]) 
 
 
 def fetch_request(group: str, topic: str | None, partitions: list[int]) -> OffsetFetchRequest:
-    """No topic asks for all that the group has."""
+    """Without a topic, the request is for all offsets of the group."""
     topics = None
     if topic is not None:
         topics = [OffsetFetchRequestTopics(name=topic, partition_indexes=partitions)]

@@ -1,4 +1,4 @@
-"""Short ways to say what most broker tests need: a topic, a batch, a read."""
+"""Helpers for most broker tests: create a topic, produce a batch, fetch records."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,7 +22,7 @@ FETCH_VERSION = 12
 
 
 def create_topic(client: WireClient, name: str, partitions: int = 1, **configs: str) -> None:
-    """``configs`` are topic settings with underscores for dots."""
+    """Create a topic; ``configs`` are topic settings with underscores for dots."""
     topic = CreatableTopic(
         name=name,
         num_partitions=partitions,

@@ -1,4 +1,4 @@
-"""A broker on a simulated disk and a clock that stands still: no socket, no real file."""
+"""A broker with a simulated disk, a clock that the test sets, and no sockets."""
 
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class InlineExecutor(Executor):
-    """Does at once what a thread would do later."""
+    """Runs work immediately instead of in a thread."""
 
     def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> "Future[T]":
         future: Future[T] = Future()
@@ -41,7 +41,7 @@ class InlineExecutor(Executor):
 
 
 class NoServer:
-    """Stands where the sockets would be: the test calls the handler itself."""
+    """Replaces the socket server: the test calls the handler directly."""
 
     def __init__(
         self, listeners: Sequence[Listener], handler: Handler, limits: ServerLimits, logger: object
@@ -59,7 +59,7 @@ class NoServer:
 
 
 class SimulatedBroker:
-    """One life of a broker; the disk and the clock outlive it."""
+    """One run of a broker; the disk and the clock outlive it."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class SimulatedBroker:
         return cast(ListenerRouter, cast(Any, self.node.server).handler)
 
     def handle(self, request: Any, version: int) -> Any:
-        """What the network gets: a reply, or an awaitable of one that nobody awaits yet."""
+        """The result of the handler: a reply, or an awaitable of one, not awaited yet."""
         header = encode_request_header(request.API_KEY, version, 1, "test")
         return self.dispatcher.handle(self.session, header + request.encode(version))
 
@@ -120,7 +120,7 @@ class SimulatedBroker:
         assert response.topics[0].error_code == 0
 
     async def produce(self, name: str, value: bytes, partition: int = 0) -> int:
-        """Gives the error code."""
+        """Produce one record; returns the error code."""
         batches = batch(value, timestamp=1000)
         response = await self.send(produce_request(name, batches, partition), 12)
         return int(response.responses[0].partition_responses[0].error_code)

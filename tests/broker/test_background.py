@@ -1,4 +1,4 @@
-"""Jobs that come round again, long ones in slices."""
+"""Periodic jobs, long ones in slices."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ STEPS = 3 * STEPS_PER_TURN
 
 
 async def turns_until(done: asyncio.Event) -> int:
-    """How many turns of the loop others get before ``done``."""
+    """The number of turns of the loop before ``done``."""
     turns = 0
     while not done.is_set():
         turns += 1

@@ -1,4 +1,4 @@
-"""ApiVersions, Metadata and their kin: what a client asks first."""
+"""ApiVersions, Metadata and related APIs, which a client uses first."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""Compacted topics on a whole broker: what is refused, what is cleaned, what is remembered."""
+"""Compacted topics on a complete broker: refused records, cleaning, checkpoints."""
 
 import asyncio
 import subprocess
@@ -29,7 +29,7 @@ BROKER_RESOURCE = 4
 
 
 async def produce(broker: SimulatedBroker, topic: str, key: bytes | None, value: bytes) -> int:
-    """Gives the error code."""
+    """Produce one record; returns the error code."""
     request = produce_request(topic, batch(value, key=key, timestamp=1000))
     response = await broker.send(request, 12)
     return int(response.responses[0].partition_responses[0].error_code)
@@ -42,10 +42,10 @@ async def fill(broker: SimulatedBroker, topic: str, rounds: int = 8) -> None:
 
 
 async def clean(broker: SimulatedBroker) -> None:
-    """Let the cleaner look for work and finish it."""
+    """Let the cleaner search for dirty logs and clean them."""
     cleaning = broker.node.cleaning
     cleaning.look()
-    # Turns of the loop, not a wait: the cleaner has no event to offer.
+    # Polled in every turn of the loop: the cleaner has no event to wait for.
     while cleaning.cleaner is not None and cleaning.cleaner.in_progress:  # noqa: ASYNC110
         await asyncio.sleep(0)
 
@@ -126,7 +126,7 @@ def test_settings_of_the_cleaner_can_be_changed_while_it_runs() -> None:
         await broker.node.start()
         await broker.create("t", **SMALL)
         await fill(broker, "t")
-        # A share that no log can reach.
+        # A ratio that no log can reach.
         config = AlterableConfig(name="log.cleaner.min.cleanable.ratio", value="1.0")
         resource = AlterConfigsResource(
             resource_type=BROKER_RESOURCE, resource_name="", configs=[config]

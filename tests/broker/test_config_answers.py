@@ -1,4 +1,4 @@
-"""The bytes of a DescribeConfigs answer that is put together resource by resource."""
+"""The bytes of a DescribeConfigs response that is encoded resource by resource."""
 
 import pytest
 
@@ -16,7 +16,7 @@ VERSIONS = range(DescribeConfigsResponse.MIN_VERSION, DescribeConfigsResponse.MA
 
 
 def settings(number: int) -> list[DescribeConfigsResourceResult]:
-    """Without what version 1 cannot say."""
+    """Settings without the fields that version 1 lacks."""
     return [
         DescribeConfigsResourceResult(
             name=f"setting.{each}",

@@ -1,4 +1,4 @@
-"""Limits on connections follow the settings and the quotas while the broker runs."""
+"""Changes of settings and quotas change the limits on connections at run time."""
 
 from moldau.broker.connection_limits import server_limits
 from moldau.config.broker import BrokerConfig
@@ -70,7 +70,7 @@ def test_a_limit_changed_while_running_holds_for_the_next_connection(
 def test_a_quota_of_an_address_turns_away_what_comes_too_fast(
     broker: RunningBroker, client: WireClient
 ) -> None:
-    """One per second lets ten in at once: ten seconds are taken for quiet."""
+    """One per second allows ten immediately, because ten idle seconds are assumed."""
     quota = ClientQuotaRecord(
         entity=[EntityData(entity_type="ip", entity_name="127.0.0.1")],
         key="connection_creation_rate",

@@ -1,4 +1,4 @@
-"""Cordoned log directories get no new partitions; what is in them goes on (KIP-1066)."""
+"""Cordoned log directories get no new partitions; existing ones keep working (KIP-1066)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -39,7 +39,7 @@ class Disks:
         return self.broker.node
 
     async def cordon(self, paths: str) -> int:
-        """Change the setting while the broker runs; gives the error code."""
+        """Change the setting at run time; returns the error code."""
         change = AlterableConfig(name="cordoned.log.dirs", config_operation=0, value=paths)
         resource = AlterConfigsResource(
             resource_type=BROKER_RESOURCE, resource_name="1", configs=[change]
@@ -50,7 +50,7 @@ class Disks:
         return int(result.error_code)
 
     async def create(self, name: str, partitions: int) -> tuple[int, set[str]]:
-        """The error code, and in which directories the topic's partitions are."""
+        """Create a topic; returns the error code and the directories of its partitions."""
         topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
         response = await self.broker.send(CreateTopicsRequest(topics=[topic]), 7)
         logs = self.node.logs.logs.values()
@@ -68,7 +68,7 @@ class Disks:
         return [each.log_dir for each in results if each.is_cordoned]
 
     def registered_as_cordoned(self) -> list[str]:
-        """What the controller knows."""
+        """The cordoned directories in the controller's registration of the broker."""
         ids = self.node.broker.image.brokers[1].cordoned_log_dirs
         return [path for path, known in self.node.logs.dirs.directory_ids.items() if known in ids]
 

@@ -1,4 +1,4 @@
-"""A fetch that waits is woken by what it waits for, whenever that comes."""
+"""A waiting fetch is completed by an append, whenever that happens."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ def test_an_append_between_reading_and_waiting_is_not_missed() -> None:
         await broker.node.start()
         await broker.create("t")
         request = fetch_request("t", 0, min_bytes=1, max_wait_ms=60_000)
-        # It has read and found nothing, but nobody awaits it yet.
+        # The fetch has read and found nothing, but is not awaited yet.
         waiting = broker.handle(request, 12)
         assert await broker.produce("t", b"news") == 0
         reply = await asyncio.wait_for(waiting, 10)

@@ -210,7 +210,7 @@ def test_a_stopping_broker_answers_a_waiting_fetch(
 def test_a_client_that_goes_away_leaves_nothing_behind(
     broker: RunningBroker, client: WireClient, is_reset: bool, max_wait_ms: int
 ) -> None:
-    """At once if the connection is torn down; else when its wait ends, as it may be listening."""
+    """Immediately if the connection is reset; else after its wait, as the client may still read."""
     create_topic(client, "t")
     partition = broker.node.broker.replicas.partition("t", 0)
     before = len(broker.node.server.connections)

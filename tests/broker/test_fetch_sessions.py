@@ -1,4 +1,4 @@
-"""KIP-227 sessions, without a broker around them."""
+"""Fetch sessions (KIP-227), without a broker."""
 
 import random
 

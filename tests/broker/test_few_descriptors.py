@@ -1,4 +1,4 @@
-"""A broker that may open few files: connections are refused, its disk is kept."""
+"""A broker with a low ulimit -n: connections are refused, its disk keeps working."""
 
 import re
 import resource
@@ -16,7 +16,7 @@ LIMIT = 160
 
 
 def is_served_again(port: int) -> bool:
-    """Whether a newcomer is, once the broker has seen that the others left."""
+    """Whether a new connection is served, once the broker has noticed that others are closed."""
     for _ in range(1000):
         try:
             with WireClient(port) as client:

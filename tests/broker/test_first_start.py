@@ -1,4 +1,4 @@
-"""Which directories a start formats by itself, and which it refuses."""
+"""Which directories a start formats automatically, and which it refuses."""
 
 import errno
 import random
@@ -31,7 +31,7 @@ def begin(disk: Disk, config: BrokerConfig | None = None) -> None:
 
 
 def used(disk: SimulatedDisk, config: BrokerConfig | None = None) -> None:
-    """As a broker leaves its directories that ran on them."""
+    """Leave the directories as a broker that has run on them would."""
     begin(disk, config)
     disk.open("/a/__cluster_metadata-0/00000000000000000000.log", create=True).append([b"x"])
 

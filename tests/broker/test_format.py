@@ -1,4 +1,4 @@
-"""Formatting: the files of ``kafka-storage format`` of Apache Kafka 4.3.1, and its refusals."""
+"""Formatting: the same files and errors as ``kafka-storage format`` of Apache Kafka 4.3.1."""
 
 import random
 
@@ -69,7 +69,7 @@ def formatted(
 
 
 def without_times(data: bytes) -> bytes:
-    """Batches with checksum and timestamps blanked: all that two runs may differ in."""
+    """Batches without checksum and timestamps, which differ between runs."""
     blank = bytearray(data)
     for position, _ in iter_headers(data):
         blank[position + 17 : position + 21] = bytes(4)

@@ -1,4 +1,4 @@
-"""Classic groups over the wire: joining, rebalancing, leaving, and what refuses to work."""
+"""Classic groups over the wire: joining, rebalancing, leaving, and errors."""
 
 import asyncio
 import time
@@ -118,7 +118,7 @@ def test_two_members_share_and_the_leader_says_how(quick: RunningBroker) -> None
         first, second = Member(one), Member(two)
         assert first.join().error_code == 0
         first.sync({first.member_id: b"everything"})
-        # The second must say who it is, and then waits for the first.
+        # The second must join with its member id, and then waits for the first.
         second.post_join()
         assert second.joined().error_code == ErrorCode.MEMBER_ID_REQUIRED
         second.post_join()
@@ -131,7 +131,7 @@ def test_two_members_share_and_the_leader_says_how(quick: RunningBroker) -> None
         assert leader.leader == follower.leader == first.member_id
         assert {each.member_id for each in leader.members} == {first.member_id, second.member_id}
         assert follower.members == []
-        # The follower asks first and is answered when the leader has spoken.
+        # The follower sends its request first, and gets the response after that of the leader.
         second.post_sync()
         assert first.sync({first.member_id: b"a", second.member_id: b"b"}).assignment == b"a"
         assert second.synced().assignment == b"b"

@@ -1,4 +1,4 @@
-"""Looking at groups, and deleting them."""
+"""Describing, listing and deleting groups."""
 
 from collections.abc import Iterator
 from pathlib import Path

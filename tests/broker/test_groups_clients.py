@@ -1,4 +1,4 @@
-"""Groups as users meet them: librdkafka and aiokafka, members that come, go and die."""
+"""Groups of librdkafka and aiokafka members that join, leave and crash."""
 
 import asyncio
 from collections import Counter
@@ -30,7 +30,7 @@ PROTOCOLS = ["classic", "consumer"]
 
 
 def fill(broker: RunningBroker, begin: int = 0) -> list[bytes]:
-    """Put records into every partition of ``t`` and give their values."""
+    """Write records to every partition of ``t``; returns their values."""
     values = []
     with broker.connect() as client:
         for partition in range(PARTITIONS):
@@ -56,7 +56,7 @@ def consumer(broker: RunningBroker, protocol: str, **settings: Any) -> Any:
 
 
 def poll(member: Any, seen: Counter[bytes]) -> None:
-    """Read what is there. (``consume`` would forget its position when partitions are added.)"""
+    """Read available records. (``consume`` would lose its position when partitions are added.)"""
     message = member.poll(POLL_S)
     while message is not None:
         assert message.error() is None, message.error()
@@ -65,7 +65,7 @@ def poll(member: Any, seen: Counter[bytes]) -> None:
 
 
 def share(members: list[Any], seen: Counter[bytes]) -> None:
-    """Let the members read until each of them has its part of the partitions."""
+    """Let the members read until each of them has its share of the partitions."""
     for _ in range(PATIENCE):
         parts = [len(member.assignment()) for member in members]
         if parts == [PARTITIONS // len(members)] * len(members):

@@ -1,4 +1,4 @@
-"""KIP-848 over the wire: heartbeats that join, share, leave, and those that make no sense."""
+"""KIP-848 over the wire: heartbeats that join, reconcile and leave, and invalid ones."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,7 +37,7 @@ def ready(quick: RunningBroker) -> Iterator[WireClient]:
 
 
 class ConsumerMember:
-    """A member that takes what it is given and says so with its next heartbeat."""
+    """A member that applies its assignment and reports it with its next heartbeat."""
 
     def __init__(self, client: WireClient, name: str, group: str = "g") -> None:
         self.client = client

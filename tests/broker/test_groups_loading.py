@@ -1,4 +1,4 @@
-"""Reading ``__consumer_offsets`` back: what other brokers may have left there."""
+"""Loading ``__consumer_offsets``, with everything that other brokers may have written there."""
 
 import asyncio
 from collections.abc import Callable
@@ -27,7 +27,7 @@ Append = Callable[[bytes], Any]
 
 
 def offsets_batch(offsets: dict[str, int | None], **fields: Any) -> bytes:
-    """Commits of group ``g`` for partition 0 of the topics; None takes one back."""
+    """Commits of group ``g`` for partition 0 of the topics; None deletes the offset."""
     batch = BatchBuilder(**fields)
     for topic, offset in offsets.items():
         record = offset_tombstone("g", topic, 0)
@@ -65,9 +65,9 @@ def loaded_from(
     stable: bool = False,
     damage: Callable[[SimulatedDisk, str], None] | None = None,
 ) -> Any:
-    """What a broker tells of group ``g`` after reading the log that ``write`` made.
+    """The state of group ``g`` after a broker has loaded the log that ``write`` wrote.
 
-    ``damage`` may spoil the file of the log in between.
+    ``damage`` may corrupt the file of the log in between.
     """
 
     async def scenario() -> Any:

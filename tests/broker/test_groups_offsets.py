@@ -1,4 +1,4 @@
-"""Committed offsets: kept, found again, refused, forgotten."""
+"""Committed offsets: stored, fetched, refused, expired."""
 
 import asyncio
 from collections.abc import Iterator

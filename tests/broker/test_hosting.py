@@ -1,4 +1,4 @@
-"""Following the metadata: large topics come in slices, settings reach the logs they concern."""
+"""Applying the metadata: large topics are hosted in slices, settings are applied to their logs."""
 
 import asyncio
 import errno
@@ -33,7 +33,7 @@ def large_topic(broker: SimulatedBroker) -> "asyncio.Future[object]":
 
 
 async def first_slice(broker: SimulatedBroker) -> None:
-    """Turn by turn, until some of the partitions are there."""
+    """Run the loop until some of the partitions are hosted."""
     while not broker.node.broker.replicas.partitions_of("large"):  # noqa: ASYNC110
         await asyncio.sleep(0)
 

@@ -1,6 +1,6 @@
-"""kill -9 in the middle of everything: what was acknowledged is there afterwards, once.
+"""kill -9 under load: acknowledged records are there after a restart, exactly once.
 
-The broker is a process of its own, as a user would run it, and dies without warning.
+The broker is a separate process, as a user would run it.
 """
 
 import os
@@ -21,7 +21,7 @@ READY = re.compile(r"ready on [^:]+:(\d+)")
 
 
 class Process:
-    """``moldau start`` on a port that the system picks."""
+    """``moldau start`` on a port that the system chooses."""
 
     def __init__(self, data_dir: Path) -> None:
         self._process = subprocess.Popen(
@@ -40,7 +40,7 @@ class Process:
                 break
         else:
             raise AssertionError("the broker did not start:\n" + "".join(lines))
-        # Nobody may block on a full pipe.
+        # The broker must not block on a full pipe.
         self._drain = threading.Thread(target=self._process.stderr.read, daemon=True)
         self._drain.start()
 
@@ -69,7 +69,7 @@ def test_every_acknowledged_record_survives_kill_nine(tmp_path: Path) -> None:
         with WireClient(process.port) as client:
             if round_number == 0:
                 create_topic(client, "t", segment_bytes="1048576", segment_index_bytes="2048")
-            # A batch that was under way when the broker died is sent again, as producers do.
+            # A batch in flight when the broker was killed is sent again, as producers do.
             for value in uncertain:
                 answer = produce(client, "t", idempotent(5, sequence, value))
                 assert answer.error_code == 0, answer
@@ -94,7 +94,7 @@ def test_every_acknowledged_record_survives_kill_nine(tmp_path: Path) -> None:
     with WireClient(process.port) as client:
         found = values(read_all(client, "t"))
         assert found[: len(acknowledged)] == acknowledged
-        # The last batch may have been written without its acknowledgement getting through.
+        # The last batch may have been written but not acknowledged.
         assert found[len(acknowledged) :] in ([], uncertain)
         assert len(acknowledged) > ROUNDS
     assert process.terminate() == 0

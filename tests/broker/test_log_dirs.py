@@ -1,4 +1,4 @@
-"""Several disks under one broker: where partitions go, moving them, and losing a disk."""
+"""A broker with several disks: placement of partitions, moves, and failed disks."""
 
 import asyncio
 import errno
@@ -46,7 +46,7 @@ class Disks:
 
     def __init__(self, disk: SimulatedDisk | None = None) -> None:
         self.disk = disk or SimulatedDisk(seed=1)
-        # What one life makes up must not be what the next one makes up.
+        # Every start must generate different ids.
         seed = self.disk.operations
         self.broker = SimulatedBroker(self.disk, ManualClock(), SETTINGS, seed)
 
@@ -66,7 +66,7 @@ class Disks:
         return int(result.partitions[0].error_code)
 
     async def moved(self) -> None:
-        """Return when no replica is on its way."""
+        """Return when no replica is being moved."""
         await self.broker.node.broker.mover.idle()
 
     async def fill(self, count: int = 4, value: bytes = LARGE) -> None:
@@ -82,7 +82,7 @@ class Disks:
         return self.broker.node.broker.image.topics_by_name[topic].partitions[0]
 
     def directory_of(self, topic: str = "river") -> str | None:
-        """Where the metadata says that the replica is."""
+        """The directory of the replica in the metadata."""
         dirs = self.broker.node.logs.dirs
         return dirs.path_of(self.registration(topic).directory_of(1))
 
@@ -94,7 +94,7 @@ class Disks:
 
 
 def run(scenario: Callable[[Disks], Awaitable[None]], *, in_dir: str = ONE) -> None:
-    """The scenario on a new broker, with the topic ``river`` in one of its directories."""
+    """Run the scenario on a new broker, with the topic ``river`` in one of its directories."""
 
     async def whole() -> None:
         disks = await Disks().start()
@@ -376,7 +376,7 @@ def test_a_broker_killed_at_any_moment_of_a_move_serves_everything_afterwards() 
     asyncio.run(scenario())
 
 
-# -- lost disks --
+# -- failed disks --
 
 
 def test_a_disk_that_fails_takes_its_partitions_along_and_no_others() -> None:

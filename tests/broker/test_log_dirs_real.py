@@ -1,4 +1,4 @@
-"""Several directories of a real disk: moves by real threads, and a directory that vanishes."""
+"""Several directories on a real disk: moves by real threads, and a directory that disappears."""
 
 import re
 import resource
@@ -72,7 +72,7 @@ def disks(tmp_path: Path) -> Iterator[Disks]:
 
 
 def test_records_keep_their_order_while_their_replica_moves_about(disks: Disks) -> None:
-    """A producer with a sequence, a reader, and a replica that changes disks under both."""
+    """A producer with sequence numbers, a reader, and a replica that moves under both."""
     stop = threading.Event()
     acknowledged: list[bytes] = []
     failures: list[Any] = []
@@ -126,7 +126,7 @@ def test_a_directory_that_vanishes_is_fenced_and_the_others_serve(disks: Disks) 
         create_topic(client, "lake")
         disks.settled()
         shutil.rmtree(one)
-        # The open segment can still be written to; the next one cannot be made.
+        # The active segment can still be written to; the next one cannot be created.
         codes = [produce(client, "river", batch(b"x" * 600_000)).error_code for _ in range(3)]
         assert codes[-1] == ErrorCode.KAFKA_STORAGE_ERROR
         assert produce(client, "lake", batch(b"x")).error_code == 0
@@ -167,7 +167,7 @@ def test_the_metadata_has_a_directory_and_a_lock_of_its_own(disks: Disks) -> Non
 
 
 def test_a_broker_without_its_metadata_disk_ends_with_the_reason(tmp_path: Path) -> None:
-    """The limit of the size of a file stands for the broken disk."""
+    """A limit on the file size simulates the failed disk."""
     limit = 64 * 1024
     settings = [f"metadata.log.dir={tmp_path / 'meta'}", f"log.dirs={tmp_path / 'data'}"]
     process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Levels of loggers through IncrementalAlterConfigs and DescribeConfigs (KIP-412)."""
+"""Log levels through IncrementalAlterConfigs and DescribeConfigs (KIP-412)."""
 
 import logging
 from collections.abc import Iterator

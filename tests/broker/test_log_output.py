@@ -1,4 +1,4 @@
-"""Log lines: queued, in order, dropped by number, and not to be forged."""
+"""Log lines are queued, in order, dropped with a count, and cannot be forged."""
 
 import logging
 import threading
@@ -7,7 +7,7 @@ from moldau.broker.log_output import LineFormatter, LogOutput
 
 
 class Pipe:
-    """Takes text, once it is opened."""
+    """Accepts text once it is opened."""
 
     def __init__(self) -> None:
         self.text = ""

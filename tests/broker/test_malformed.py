@@ -1,4 +1,4 @@
-"""Broken requests against a whole broker: each is refused, none of them hurts anybody else."""
+"""Broken requests to a complete broker: each is refused, and other clients are not affected."""
 
 import asyncio
 import random
@@ -35,7 +35,7 @@ FRAMES = 100_000
 
 
 def good_frames(rng: random.Random) -> list[bytes]:
-    """Requests for every API that is answered, in every version, and some that hit a topic."""
+    """Requests of every supported API and version, and some for an existing topic."""
     frames = []
     for handler in HANDLERS:
         for version in range(handler.min_version, handler.max_version + 1):
@@ -64,7 +64,7 @@ def test_no_frame_brings_the_broker_down() -> None:
                 handled = broker.dispatcher.handle(broker.session, mutator.body())
                 awaitable = getattr(handled, "awaitable", handled)
                 if isinstance(awaitable, Awaitable):
-                    # What waits for its time to be over would wait for hours here.
+                    # Requests that wait for a timeout would wait for hours here.
                     await asyncio.wait_for(awaitable, timeout=0.001)
             except (MalformedMessage, CloseConnection):
                 refused += 1

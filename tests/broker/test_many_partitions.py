@@ -1,4 +1,4 @@
-"""Thousands of partitions on one broker: what they weigh, and what asking about them costs."""
+"""Thousands of partitions on one broker: their memory, and the cost of requests for them."""
 
 import asyncio
 import tracemalloc
@@ -38,7 +38,7 @@ def creation(name: str, partitions: int) -> CreateTopicsRequest:
 
 
 def test_an_idle_partition_weighs_little(tmp_path: Path) -> None:
-    """The target is 20 KB of resident memory; Python's own count leaves room for the rest."""
+    """The target is 20 KB of resident memory, of which Python's count is only a part."""
     with RunningBroker(tmp_path) as broker, broker.connect() as client:
         client.send(creation("first", 10), 7)
         tracemalloc.start()

@@ -1,4 +1,4 @@
-"""What is made ready step by step is what the log would hold, and what the image would be."""
+"""A change prepared in steps has the same records and the same image as one without steps."""
 
 import pytest
 

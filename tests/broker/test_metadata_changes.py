@@ -1,4 +1,4 @@
-"""Changes of the metadata happen one after the other, and large ones hold nobody up."""
+"""Metadata changes are made one after the other, and large ones do not delay other requests."""
 
 import asyncio
 import errno
@@ -52,7 +52,7 @@ def test_two_that_create_the_same_topic_at_once_do_not_both_succeed() -> None:
     async def scenario() -> None:
         disk = SimulatedDisk(seed=1)
         broker = await started(disk)
-        # As the network does it: both requests arrive before either is worked on.
+        # As in the network layer: both requests arrive before either is handled.
         for partitions in (1, MANY):
             name = f"river-{partitions}"
             requests = [broker.send(creation(name, partitions), 7) for _ in range(2)]
@@ -108,7 +108,7 @@ def test_the_log_leads_to_the_image_that_was_made_in_turns() -> None:
         found = again.node.broker.image
         topic_id = expected.topics_by_name["large"].id
         assert found.topics_by_id[topic_id].partitions.keys() == set(range(MANY))
-        # A leader's epoch and its partition's move with every start; who leads does not.
+        # Leader and partition epochs change with every start, but the leader does not.
         assert all(each.leader == 1 for each in found.topics_by_id[topic_id].partitions.values())
         assert sum(1 for _ in snapshot_records(found)) == sum(1 for _ in snapshot_records(expected))
 

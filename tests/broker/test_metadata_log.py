@@ -1,4 +1,4 @@
-"""The metadata log on a disk that forgets, fails and fills up."""
+"""The metadata log on a disk that loses unflushed data, fails and fills up."""
 
 import asyncio
 import errno
@@ -61,7 +61,7 @@ def node(**settings: str) -> BrokerConfig:
 
 
 class InlineExecutor:
-    """Runs work at once, and counts it."""
+    """Runs work immediately, and counts it."""
 
     def __init__(self) -> None:
         self.submitted = 0
@@ -93,7 +93,7 @@ def run(
     stop: bool = True,
     **options: Any,
 ) -> MetadataLog:
-    """Start a node on ``disk``, let ``body`` do its part, and stop it unless told not to."""
+    """Start a node on ``disk``, run ``body``, and by default stop the node."""
 
     async def live() -> MetadataLog:
         log = open_log(disk, **options)
@@ -176,7 +176,7 @@ def test_what_was_created_is_there_after_a_restart() -> None:
     assert list(log.image.topics_by_name) == ["river", "lake"]
     partition = log.image.partition("river", 0)
     assert partition is not None
-    # Given up at the stop, taken back at the start: two leader epochs further.
+    # Given up at the stop, elected at the start: the leader epoch has increased by two.
     assert (partition.leader, partition.leader_epoch) == (1, 2)
     assert partition.leader_recovery_state == 0
     assert log.image.epoch == 2
@@ -330,7 +330,7 @@ def test_a_snapshot_stands_for_the_log_before_it() -> None:
     contents = decode_snapshot(disk.read_bytes(f"{METADATA}/{name}"), name)
     assert contents.voters is not None
     assert contents.kraft_version == 1
-    # Nothing but the snapshot is left: as after fetching it from another node.
+    # Only the snapshot is left, as after fetching it from another node.
     for other in disk.list_dir(METADATA):
         if other not in (name, "partition.metadata"):
             disk.remove(f"{METADATA}/{other}")
@@ -378,7 +378,7 @@ def test_a_change_too_large_for_a_batch_is_one_transaction(count: int, value_siz
     run(disk, body, stop=False)
     assert seen == [1, count + 1]
     sizes = [header.size_bytes for _, header in iter_headers(disk.open(LOG).pread(1 << 26, 0))]
-    # Kafka's raft client takes no larger ones.
+    # Kafka's raft client accepts no larger ones.
     assert max(sizes) <= MAX_BATCH_BYTES
     assert len(open_log(disk).image.config(4, "")) == count + 1
 
@@ -392,7 +392,7 @@ def test_a_transaction_that_found_no_room_is_aborted_by_the_next_change() -> Non
 
     async def body(log: MetadataLog) -> None:
         before = log.image.config(4, "")
-        # There is room for the first of two batches.
+        # There is space for the first of two batches.
         disk.capacity = MAX_BATCH_BYTES + 1_000_000
         with pytest.raises(ApiError):
             await log.append(many)

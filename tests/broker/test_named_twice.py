@@ -1,4 +1,4 @@
-"""A partition that a request names twice: one answer, and what was said last counts."""
+"""Requests with a duplicate partition: one response, in which the last entry counts."""
 
 from moldau.errors import ErrorCode
 from moldau.protocol.messages.delete_records import (
@@ -79,7 +79,7 @@ def test_records_are_deleted_up_to_the_last_offset_that_was_named(client: WireCl
 
 
 def test_both_batches_of_a_produce_request_are_kept(client: WireClient) -> None:
-    """Apache Kafka keeps the last and acknowledges; nobody can want that of an acknowledgement."""
+    """Apache Kafka acknowledges but keeps only the last, which no client can rely on."""
     create_topic(client, "t")
     data = [PartitionProduceData(index=0, records=batch(value)) for value in (b"a", b"b")]
     topics = [TopicProduceData(name="t", partition_data=data)]

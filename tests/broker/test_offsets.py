@@ -1,4 +1,4 @@
-"""ListOffsets, OffsetForLeaderEpoch, DeleteRecords, DescribeProducers: questions about one log."""
+"""ListOffsets, OffsetForLeaderEpoch, DeleteRecords, DescribeProducers: requests about one log."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def list_offset(client: WireClient, timestamp: int, version: int = 9, **fields: 
 
 @pytest.fixture
 def filled(client: WireClient) -> WireClient:
-    """Three batches of one record, at times 1000, 3000 and 2000."""
+    """Three batches of one record, with timestamps 1000, 3000 and 2000."""
     create_topic(client, "t")
     for timestamp in (1000, 3000, 2000):
         produce(client, "t", batch(b"%d" % timestamp, timestamp=timestamp))

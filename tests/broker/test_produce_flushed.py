@@ -1,4 +1,4 @@
-"""With flush.messages=1 an answer means that the batch is on the device; nobody else waits."""
+"""With flush.messages=1 an acknowledged batch is on the device; other requests do not wait."""
 
 import asyncio
 import errno

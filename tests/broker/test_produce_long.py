@@ -1,4 +1,4 @@
-"""Batches that take long to look into: others do not wait for them, and their order stays."""
+"""Batches that take long to validate: other requests do not wait, and the order is kept."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -37,7 +37,7 @@ SHORT = batch(b"short", timestamp=1000)
 
 
 class ByHand(Executor):
-    """Does at once what a thread would do later, except checks: these wait for the test."""
+    """Runs work immediately, except validations: the test runs these."""
 
     def __init__(self) -> None:
         self.waiting: list[tuple[Future[Any], Callable[[], Any]]] = []
@@ -60,7 +60,7 @@ class ByHand(Executor):
 
 
 class Simulated:
-    """A broker with one topic, whose checks wait until the test wants them done."""
+    """A broker with one topic, whose validations wait until the test runs them."""
 
     def __init__(self) -> None:
         self.executor = ByHand()
@@ -76,9 +76,9 @@ class Simulated:
         asyncio.run(asyncio.wait_for(within(), TIMEOUT_S))
 
     def begin(self, request: ProduceRequest) -> "asyncio.Future[Any]":
-        """Hand in a request that is not answered at once."""
+        """Send a request that is not answered immediately."""
         handled = self.broker.handle(request, VERSION)
-        # The connection must take no other request before all of this one is appended.
+        # The connection must be muted until all of this request is appended.
         assert not isinstance(handled, Overlapping | list | None)
         return asyncio.ensure_future(handled)
 
@@ -111,7 +111,7 @@ def test_a_batch_that_takes_long_gets_its_offset_when_it_was_checked() -> None:
     async def scenario() -> None:
         long = simulated.begin(produce_request("t", LONG))
         await turns()
-        # Others write to the same partition meanwhile, and read from it.
+        # In the meantime, others write to the same partition and read from it.
         assert await simulated.broker.produce("t", b"first") == 0
         assert await simulated.broker.read("t") == [b"first"]
         assert not long.done()

@@ -1,4 +1,4 @@
-"""A plain broker is asked about security, quotas and its quorum."""
+"""The security, quota and quorum APIs of a broker with PLAINTEXT listeners."""
 
 from typing import Any
 
@@ -66,7 +66,7 @@ def test_there_are_no_transactions_to_list(client: WireClient) -> None:
     assert answer.unknown_state_filters == ["Lost"]
     odd = client.send(ListTransactionsRequest(transactional_id_pattern="("), 2)
     assert odd.error_code == ErrorCode.INVALID_REGULAR_EXPRESSION
-    # Python's own patterns would break on these; RE2's do not.
+    # Python's re module fails on these; RE2 does not.
     for harmless in ("(" * 5000 + ")" * 5000, "a{999999999999999999999}"):
         answer = client.send(ListTransactionsRequest(transactional_id_pattern=harmless), 2)
         assert (answer.error_code, answer.transaction_states) == (0, [])

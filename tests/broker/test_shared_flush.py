@@ -1,4 +1,4 @@
-"""One flush serves all who had written when it began, and nobody else."""
+"""One flush serves all writers that wrote before it began, and no others."""
 
 import asyncio
 import errno
@@ -17,7 +17,7 @@ TIMEOUT_S = 30
 
 
 class Flushing:
-    """A log, and what is heard of its flushes."""
+    """A log, and the notifications of its flushes."""
 
     def __init__(self) -> None:
         self.disk = SimulatedDisk()
@@ -28,7 +28,7 @@ class Flushing:
         self.shared = SharedFlush(self.log, self.flushed.append, self.failures.append)
 
     async def write(self) -> "asyncio.Task[None]":
-        """Write a record, and begin to wait for it."""
+        """Write a record, and start to wait for its flush."""
         append(self.log, b"x")
         waiting = asyncio.ensure_future(self.shared.wait())
         await turns()
@@ -36,7 +36,7 @@ class Flushing:
 
 
 async def turns() -> None:
-    """Let everybody go on who can."""
+    """Run all tasks that are ready."""
     for _ in range(10):
         await asyncio.sleep(0)
 
@@ -58,7 +58,7 @@ def test_who_comes_while_a_flush_runs_waits_for_the_next() -> None:
         flushing.executor.run_next()
         await asyncio.gather(late, later)
         assert flushing.flushed == [1, 3]
-        # And then all is quiet, until somebody comes.
+        # No further flush until the next write.
         assert not flushing.executor.waiting
         last = await flushing.write()
         flushing.executor.run_next()

@@ -1,4 +1,4 @@
-"""The broker on a simulated disk and clock: power cuts, full disks, failing disks."""
+"""The broker on a simulated disk and clock: power failures, full disks, failing disks."""
 
 import asyncio
 

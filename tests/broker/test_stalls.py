@@ -1,8 +1,8 @@
-"""However much one client asks for, others are answered while it is worked on.
+"""However large a request is, other requests are served while it is being handled.
 
-The short form of ``make stalls``: instead of how long others wait, it counts how often they get
-their turn. The broker's clock for shares moves on with every look, so a share is a fixed number
-of steps on every machine.
+The short form of ``make stalls``: instead of the delay of other requests, it counts the turns of
+the loop that they get. The broker's clock for shares advances with every reading, so a share is a
+fixed number of steps on every machine.
 """
 
 import asyncio
@@ -142,7 +142,7 @@ def alter_quotas() -> Attack:
 
 
 def fetch() -> Attack:
-    """Ten partitions are a step."""
+    """Ten partitions per step."""
     partitions = [FetchPartition(index, partition_max_bytes=1000) for index in range(PARTITIONS)]
     request = FetchRequest(topics=[FetchTopic(topic="wide", partitions=partitions)])
     return Attack(request, 12, PARTITIONS // 10)
@@ -154,13 +154,13 @@ def fetch_offsets() -> Attack:
 
 
 def fetch_few_large_groups() -> Attack:
-    """Little is looked up; the answer is what is large, and a thread encodes it."""
+    """Only the response is large; a thread encodes it."""
     groups = [OffsetFetchRequestGroup("wide-group", topics=None) for _ in range(10)]
     return Attack(OffsetFetchRequest(groups=groups), 8, 0)
 
 
 def list_offsets() -> Attack:
-    """The same partition again is refused; that takes a step all the same."""
+    """A duplicate partition is refused, but takes a step too."""
     partitions = [ListOffsetsPartition(index, timestamp=5) for index in range(MANY)]
     topics = [ListOffsetsTopic(name="wide", partitions=partitions)]
     return Attack(ListOffsetsRequest(replica_id=-1, topics=topics), 9)
@@ -173,7 +173,7 @@ def leader_epochs() -> Attack:
 
 
 def commit_offsets() -> Attack:
-    """Five hundred offsets are a step."""
+    """Five hundred offsets per step."""
     offsets = [OffsetCommitRequestPartition(index % PARTITIONS, 2) for index in range(40_000)]
     topics = [OffsetCommitRequestTopic(name="wide", partitions=offsets)]
     return Attack(OffsetCommitRequest(group_id="other", topics=topics), 9, 80)

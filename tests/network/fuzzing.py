@@ -1,14 +1,14 @@
-"""Broken requests, many and reproducible: a mutator of frames for fuzz tests.
+"""A reproducible mutator of frames for fuzz tests.
 
-``FrameMutator`` takes whole requests as they should be and makes what a broken or
-hostile client would send instead. The same seed gives the same bytes.
+``FrameMutator`` takes valid requests and generates those of a broken or hostile client. The same
+seed generates the same bytes.
 
     mutator = FrameMutator(random.Random(7), requests)
     for wire in mutator.stream(1000):
         for piece in mutator.split(wire):
             sock.send(piece)
 
-``requests`` are frames without the size in front; what comes out has one, right or wrong.
+``requests`` are frames without their size; the generated ones have a size, correct or not.
 """
 
 import random
@@ -40,7 +40,7 @@ _BAD_UTF8 = (b"\xff\xfe", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\
 
 
 class FrameMutator:
-    """Makes broken requests out of good ones."""
+    """Generates broken requests from valid ones."""
 
     def __init__(self, rng: random.Random, requests: Sequence[bytes]) -> None:
         self.rng = rng
@@ -59,12 +59,12 @@ class FrameMutator:
         )
 
     def stream(self, count: int) -> Iterator[bytes]:
-        """``count`` broken requests as they go over the wire."""
+        """``count`` broken requests with their sizes."""
         for _ in range(count):
             yield self.wire()
 
     def wire(self) -> bytes:
-        """One broken request with its size: sometimes body, sometimes size, sometimes both."""
+        """One request with its size, where the body, the size or both are broken."""
         body = self.body()
         if self.rng.random() < 0.8:
             return struct.pack(">i", len(body)) + body
@@ -78,7 +78,7 @@ class FrameMutator:
         return frame
 
     def wrong_size(self, body: bytes) -> bytes:
-        """A size that does not fit: negative, absurd, short, long, or cut in the middle."""
+        """``body`` with a wrong size: negative, huge, too small, too large, or truncated."""
         size = self.rng.choice(
             (
                 -1,
@@ -97,7 +97,7 @@ class FrameMutator:
         return wire
 
     def split(self, wire: bytes) -> list[bytes]:
-        """``wire`` in one to six pieces, cut anywhere."""
+        """``wire`` in one to six pieces, split anywhere."""
         if len(wire) < 2:
             return [wire]
         count = self.rng.choice((0, 0, 0, 1, 2, 5))
@@ -114,7 +114,7 @@ class FrameMutator:
         return frame + self.rng.randbytes(self.rng.choice((1, 2, 7, 300)))
 
     def flipped(self, frame: bytes) -> bytes:
-        """A few bits differ."""
+        """Flip a few bits."""
         broken = bytearray(frame)
         for _ in range(self.rng.randint(1, 8)):
             if broken:
@@ -122,12 +122,12 @@ class FrameMutator:
         return bytes(broken)
 
     def random_bytes(self, frame: bytes) -> bytes:
-        """Nothing of the request is left, or nothing but its header."""
+        """Replace the request, or everything after its header, with random bytes."""
         noise = self.rng.randbytes(self.rng.randrange(200))
         return frame[:8] + noise if self.rng.random() < 0.7 else noise
 
     def nasty_integer(self, frame: bytes) -> bytes:
-        """A length, count or number at a bound or below zero."""
+        """Write an integer at a limit or below zero over part of the request."""
         return self._overwrite(frame, self.rng.choice(_NASTY_INTEGERS))
 
     def huge_varint(self, frame: bytes) -> bytes:
@@ -137,7 +137,7 @@ class FrameMutator:
         return self._overwrite(frame, self.rng.choice(_BAD_UTF8))
 
     def nested_bomb(self, frame: bytes) -> bytes:
-        """Counts within counts: each level claims as much as it can make look true."""
+        """Nested counts, each as large as is plausible."""
         level = self.rng.choice(
             (b"\x00\x00\x7f\xff", b"\xff\xff\x03", b"\x02", b"\x00\x00\x00\x01")
         )
@@ -145,13 +145,13 @@ class FrameMutator:
         return frame[: self.rng.randrange(len(frame) + 1)] + bomb
 
     def header_of_another(self, frame: bytes) -> bytes:
-        """Another API's key or version in front of this body."""
+        """The key or version of another API with this body."""
         if self.rng.random() < 0.5:
             return self.rng.choice(self.requests)[:4] + frame[4:]
         return frame[:2] + struct.pack(">h", self.rng.randint(-2, 20)) + frame[4:]
 
     def spliced(self, frame: bytes) -> bytes:
-        """The beginning of one request and the end of another."""
+        """The start of one request and the end of another."""
         other = self.rng.choice(self.requests)
         cut = self.rng.randrange(len(frame) + 1)
         return frame[:cut] + other[self.rng.randrange(len(other) + 1) :]

@@ -1,4 +1,4 @@
-"""A server with a handler of the test's own, and a client that speaks in frames."""
+"""A server with a handler that the test provides, and a client that sends frames."""
 
 import asyncio
 import logging
@@ -28,7 +28,7 @@ PLAINTEXT = Address("PLAINTEXT", "127.0.0.1", 0)
 
 
 class Answering:
-    """A handler made of a function."""
+    """A handler that calls a function."""
 
     def __init__(self, answer: Callable[[Session, bytes], Handled]) -> None:
         self._answer = answer
@@ -42,7 +42,7 @@ def echo(session: Session, frame: bytes) -> Handled:
 
 
 class Later:
-    """A handler whose answers the test gives by hand; frames that start with "now" echo."""
+    """A handler whose replies the test completes; frames that start with "now" are echoed."""
 
     def __init__(self, wrap: Callable[[Any], Handled] = lambda future: future) -> None:
         self.waiting: dict[bytes, asyncio.Future[Reply]] = {}
@@ -62,7 +62,7 @@ class Later:
 
 
 class Client:
-    """One connection that sends and receives whole frames."""
+    """One connection that sends and receives complete frames."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader = reader
@@ -70,7 +70,7 @@ class Client:
 
     @property
     def address(self) -> str:
-        """What the server should call this client."""
+        """The address of this client, as the server should log it."""
         host, port = self.writer.get_extra_info("sockname")
         return f"{host}:{port}"
 
@@ -92,7 +92,7 @@ class Client:
         return await self.receive()
 
     async def is_closed_by_server(self) -> bool:
-        """Wait until the server closes; whatever still comes is dropped."""
+        """Wait until the server closes the connection; received bytes are discarded."""
         async with asyncio.timeout(TIMEOUT_S):
             try:
                 while await self.reader.read(65536):
@@ -102,11 +102,11 @@ class Client:
         return True
 
     def end(self) -> None:
-        """Say that nothing more will be sent, and go on reading."""
+        """Close the sending side, and continue to read."""
         self.writer.write_eof()
 
     def reset(self) -> None:
-        """Tear the connection down, as the kernel of a peer that is gone does."""
+        """Reset the connection, like the kernel of a peer whose process has ended."""
         sock = self.writer.get_extra_info("socket")
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.writer.transport.abort()
@@ -140,7 +140,7 @@ async def connect(server: Server, listener: str = "PLAINTEXT", host: str = "127.
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Let the loop turn until ``condition`` holds."""
+    """Run the loop until ``condition`` is true."""
     async with asyncio.timeout(TIMEOUT_S):
         while not condition():  # noqa: ASYNC110  # the conditions are facts of the code under test
             await asyncio.sleep(0)
@@ -152,6 +152,6 @@ def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
 
 
 def run_on_both_loops(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run ``scenario`` on uvloop and on asyncio's own loop, which is the fallback."""
+    """Run ``scenario`` on uvloop and on asyncio's loop, which is the fallback."""
     uvloop.run(scenario())
     asyncio.run(scenario())

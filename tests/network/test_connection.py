@@ -1,4 +1,4 @@
-"""Requests are answered in order, waiting ones wait, broken ones end only their connection."""
+"""Replies are in order, waiting requests mute the connection, and broken ones close only theirs."""
 
 import asyncio
 import itertools
@@ -74,7 +74,7 @@ def test_replies_of_one_burst_leave_in_one_piece() -> None:
 
 
 def test_a_burst_of_one_client_does_not_hold_up_another() -> None:
-    """The clock moves on with every look: a share is over after four requests."""
+    """The clock advances with every reading, so that a share ends after four requests."""
 
     async def scenario() -> None:
         clock = itertools.count()
@@ -123,7 +123,7 @@ def test_a_request_that_waits_holds_back_the_next_until_it_is_answered() -> None
             client = await connect(server)
             await client.send(b"fetch", b"now 1", b"now 2")
             await until(lambda: b"fetch" in handler.waiting)
-            # Another connection is not held back, and proves that ours could have gone on.
+            # Another connection is not muted; its reply shows that ours had time to continue.
             other = await connect(server)
             assert await other.ask(b"now other") == b"now other"
             assert handler.seen == [b"fetch", b"now other"]
@@ -349,7 +349,7 @@ def test_a_session_knows_its_peer_and_listener() -> None:
 
 
 async def never_reading(server: Server, requests: int) -> socket.socket:
-    """A client that asks and asks and does not read."""
+    """A client that sends many requests and does not read the replies."""
     loop = asyncio.get_running_loop()
     sock = socket.create_connection(("127.0.0.1", server.ports["PLAINTEXT"]))
     sock.setblocking(False)
@@ -383,7 +383,7 @@ def test_a_peer_that_does_not_read_takes_bounded_memory_and_holds_up_nobody() ->
         async with serving(answer) as server:
             slow = await never_reading(server, requests=2000)
             other = await connect(server)
-            # 400 MB are asked for; the kernel takes a few of them and we hold one more.
+            # 400 MB are requested; the kernel buffers a few of them and the server one more.
             await until(lambda: bool(server.connections[0].is_busy))
             for _ in range(200):
                 assert await other.ask(b"ping") == b"ping"
@@ -430,7 +430,7 @@ def test_a_peer_that_only_sends_is_not_read_without_bound() -> None:
             client = await connect(server)
             await client.send(b"fetch")
             await until(lambda: b"fetch" in handler.waiting)
-            # More than the socket buffers of both sides hold, behind a request that waits.
+            # More than the socket buffers of both sides, after a request that waits.
             flood = [b"now" + bytes(10_000)] * 3000
             sending = asyncio.create_task(client.send(*flood))
             other = await connect(server)

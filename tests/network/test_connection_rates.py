@@ -1,10 +1,10 @@
-"""Connections too many for broker, listener or address wait (KIP-612)."""
+"""Connections above the rate of the broker, listener or address wait (KIP-612)."""
 
 from moldau.network.connection_rates import ConnectionRates
 from moldau.network.limits import ServerLimits
 from moldau.network.rate import RateWindow
 
-# Two samples of a second: one second of quiet is assumed, so a limit of n lets n in at once.
+# Two samples of a second: one idle second is assumed, so a limit of n allows n immediately.
 WINDOW = RateWindow(samples=2, sample_ms=1000)
 CLIENTS = "CLIENTS"
 BROKERS = "BROKERS"
@@ -31,7 +31,7 @@ def rates(
 def waits(
     meter: ConnectionRates, times: int, listener: str = CLIENTS, now_ms: int = 0
 ) -> list[int]:
-    """How long each of so many connections, made at one moment, has to wait."""
+    """The wait of each of several connections at the same time."""
     is_protected = listener == BROKERS
     return [meter.wait_ms(listener, is_protected, now_ms) for _ in range(times)]
 

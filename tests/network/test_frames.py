@@ -1,4 +1,4 @@
-"""Frames come out as they went in, however the bytes arrive, and cost what has arrived."""
+"""Frames are the same however their bytes arrive, and take memory only for received bytes."""
 
 import random
 
@@ -22,13 +22,13 @@ def reader(shared: SharedBuffer | None = None, max_bytes: int = MAX_BYTES) -> Fr
 
 
 def feed(to: FrameReader, data: bytes) -> list[bytes]:
-    """Hand ``data`` over as a loop would, and take every frame that is whole."""
+    """Pass ``data`` like an event loop, and return every complete frame."""
     frames = []
     while data:
         buffer = to.get_buffer()
         piece = data[: len(buffer)]
         buffer[: len(piece)] = piece
-        # As in uvloop, the buffer is still held while the frames are taken.
+        # As in uvloop, the buffer is still referenced while the frames are read.
         to.received(len(piece))
         data = data[len(piece) :]
         while (frame := to.next_frame()) is not None:
@@ -147,7 +147,7 @@ def test_frames_that_have_to_wait_are_taken_up_later() -> None:
 
 def test_reading_pauses_only_when_whole_frames_wait() -> None:
     to = reader()
-    # The largest frame that is still collected in the shared buffer, but for its last byte.
+    # The largest frame that is received in the shared buffer, without its last byte.
     assert feed(to, framed(bytes(LARGE_FRAME_BYTES))[:-1]) == []
     assert not to.must_pause
     assert feed(to, b"\0") == [bytes(LARGE_FRAME_BYTES)]

@@ -1,8 +1,7 @@
-"""A hundred thousand broken requests: each ends at most its own connection.
+"""A hundred thousand broken requests: each closes at most its own connection.
 
-The handler decodes like a broker: header, then the body of whatever API the header
-names. Most frames go through connections without a socket, which is fast; some through
-real ones.
+The handler decodes like a broker: the header, then the body of its API. Most frames go through
+connections without a socket, which is fast; some through real ones.
 """
 
 import asyncio
@@ -31,7 +30,7 @@ GROWTH_MAX_BYTES = 48 * 1024 * 1024
 
 
 class Lines(logging.Handler):
-    """Counts log lines and keeps those that tell of a bug."""
+    """Counts log lines and keeps those that indicate a bug."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -76,7 +75,7 @@ def decode(session: Session, frame: bytes) -> Handled:
 
 
 class Transport:
-    """A transport that keeps what is written and always has room."""
+    """A transport that stores all writes and is never full."""
 
     def __init__(self) -> None:
         self.written = bytearray()
@@ -96,7 +95,7 @@ class Transport:
 
 
 class Peer:
-    """A connection without a socket, fed by hand as a loop would."""
+    """A connection without a socket, to which the test passes bytes like an event loop."""
 
     def __init__(self, context: ConnectionContext, number: int) -> None:
         self.transport = Transport()
@@ -133,7 +132,7 @@ def test_broken_frames_end_their_connection_with_one_line_and_cost_no_memory() -
         for sent, wire in enumerate(mutator.stream(IN_PROCESS_FRAMES)):
             for piece in mutator.split(wire):
                 peer.send(piece)
-            # A frame that promises more than it brings swallows the next ones: seldom enough.
+            # A frame with too large a size absorbs the next ones: do not let that happen often.
             if peer.connection.held_bytes and mutator.rng.random() < 0.9:
                 peer.connection.close("the request never became whole")
             if peer.transport.is_closed:

@@ -1,4 +1,4 @@
-"""A peer that asks and then ends its side of the connection is answered, and then closed."""
+"""A peer that closes its sending side gets its replies before the connection is closed."""
 
 import asyncio
 import random
@@ -28,7 +28,7 @@ def test_whoever_only_ends_its_side_gets_every_answer_it_waits_for(
             client.end()
             for name in (b"first", b"second"):
                 await until(lambda name=name: name in handler.waiting)  # type: ignore[misc]
-                # Time enough for the end of the stream to be read.
+                # By then the server has read the end of the stream.
                 await (await connect(server)).ask(b"now other")
                 handler.answer(name)
             replies = [await client.receive() for _ in range(3)]

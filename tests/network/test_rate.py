@@ -1,10 +1,10 @@
-"""Rates as Kafka measures them: examples worked out by hand."""
+"""Rates as Kafka measures them, in examples calculated by hand."""
 
 import pytest
 
 from moldau.network.rate import Rate, RateWindow
 
-# As long as Kafka's by default: ten seconds and the one under way.
+# Kafka's default: ten seconds and the current one.
 WINDOW = RateWindow(samples=11, sample_ms=1000)
 
 
@@ -20,7 +20,7 @@ def test_nothing_recorded_is_within_every_limit() -> None:
 
 
 def test_time_before_the_first_event_counts_as_quiet() -> None:
-    """Ten seconds of it, so a limit of 2 lets 20 in at once."""
+    """Ten seconds, so a limit of 2 allows 20 immediately."""
     assert metered((20, 0)).excess_ms(2, now_ms=0) == 0
 
 
@@ -42,7 +42,7 @@ def test_a_steady_rate_below_the_limit_never_waits_and_a_burst_on_top_of_it_does
         rate.record(2, second * 1000)
         assert rate.excess_ms(2.5, second * 1000) == 0
     rate.record(6, 60_000)
-    # 20 of the ten seconds before and 6 of now, which would need 10.4 s.
+    # 20 in the previous ten seconds and 6 now, which need 10.4 s.
     assert rate.excess_ms(2.5, 60_000) == 400
 
 
@@ -64,5 +64,5 @@ def test_what_is_taken_back_does_not_count() -> None:
 
 
 def test_with_one_sample_there_is_no_quiet_time_to_start_from() -> None:
-    """A window of no length would make every rate endless: it is taken for a millisecond."""
+    """A window of length zero would make every rate infinite, so one millisecond is used."""
     assert metered((1, 0), window=RateWindow(1, 1000)).excess_ms(10, now_ms=0) == 99

@@ -1,4 +1,4 @@
-"""Listeners open and close as configured, and nobody takes more than the limits allow."""
+"""Listeners open and close as configured, and the limits on connections are enforced."""
 
 import asyncio
 import logging
@@ -52,7 +52,7 @@ def test_a_listener_takes_ipv4_clients_on(host: str) -> None:
         async with serving(listeners=(Address("PLAINTEXT", host, 0),)) as server:
             client = await connect(server)
             assert await client.ask(b"over IPv4") == b"over IPv4"
-            # Seen through a socket of both families an IPv4 peer is still an IPv4 peer.
+            # The address of an IPv4 peer is IPv4 even on a dual-stack socket.
             assert server.connections[0].session.peer_host == "127.0.0.1"
 
     run(scenario)
@@ -263,7 +263,7 @@ def test_idle_connections_are_closed_and_waiting_ones_are_not(
             assert await second.is_closed_by_server()
             assert await first.is_closed_by_server()
             closed = [each.getMessage() for each in caplog.records if "idle" in each.getMessage()]
-            # The longest silence goes first.
+            # The longest idle is closed first.
             assert [line.split()[2] for line in closed] == peers
             assert "connections.max.idle.ms=40" in closed[0]
             futures[0].set_result([b"at last"])
@@ -376,7 +376,7 @@ def test_buffer_sizes_are_set_only_when_asked_for() -> None:
                     )
                 )
                 assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
-        # Linux keeps twice what was asked for.
+        # Linux doubles the requested sizes.
         assert sizes[1] == (40_000, 60_000)
         assert sizes[0] != sizes[1]
 

@@ -1,4 +1,4 @@
-"""Clients that come too fast wait; addresses that do are turned away, but not at once."""
+"""Connections above a rate wait; those above the rate of their address are closed after a wait."""
 
 import asyncio
 import logging
@@ -32,7 +32,7 @@ def new_server(limits: ServerLimits) -> Server:
 
 
 async def crowd(server: Server, size: int) -> list[Client]:
-    """So many clients, all of them in the backlog when the server begins to accept."""
+    """``size`` clients, all in the backlog when the server starts to accept."""
     await server.bind()
     clients = [await connect(server) for _ in range(size)]
     for client in clients:

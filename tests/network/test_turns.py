@@ -1,4 +1,4 @@
-"""Large work is done in shares, and others are served between them."""
+"""Large work is done in time slices, and other requests are served in between."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -10,7 +10,7 @@ from moldau.network.turns import Steps, Turns, dropping
 
 
 def turns_of(steps_per_share: int) -> Turns:
-    """The clock moves on by a second with every look."""
+    """The clock advances by a second with every reading."""
     clock = count()
     return Turns(share_ms=1000 * steps_per_share, now=lambda: next(clock))
 

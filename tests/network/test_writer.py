@@ -1,4 +1,4 @@
-"""Bytes and file regions leave in order, whatever the peer takes at a time."""
+"""Bytes and file regions are sent in order, however much the peer accepts at a time."""
 
 import asyncio
 import random
@@ -204,7 +204,7 @@ def test_a_peer_that_went_away_is_noticed() -> None:
 
 
 class FakeTransport:
-    """Says "enough" above a limit, as a transport does."""
+    """Pauses writing above a limit, as a transport does."""
 
     def __init__(self, limit: int) -> None:
         self.written = bytearray()

@@ -1,12 +1,12 @@
 """The metadata log of a node: makes the decisions of the controller durable and publishes them.
 
 One partition, ``__cluster_metadata-0``, holds every change of the cluster's state, and
-``quorum-state`` beside it the leader of the quorum. This module connects the two pure parts with
+``quorum-state`` next to it the leader of the quorum. This module connects the two pure parts with
 the disk: the raft node determines when to persist, append and commit; the controller determines
 what.
 
 The path of a change: the controller decides; its records are appended to the log, and the
-controller sees them at once; a flush, shared by all concurrent changes, makes them durable; the
+controller sees them immediately; a flush, shared by all concurrent changes, makes them durable; the
 raft node then declares them committed; the resulting image is published to the listeners; and
 only then is the change reported to the caller.
 

@@ -9,7 +9,7 @@ Rules this module keeps:
   handlers of that turn may append more.
 * ``on_flushed`` is called before the waiting writers continue.
 * After a failed flush the state of the device is unknown: current and later writers get the
-  error. No writer waits for ever, whatever failed.
+  error. No writer waits forever, whatever fails.
 """
 
 import asyncio

@@ -80,7 +80,7 @@ class Turns:
             steps.close()
 
     def _take_share(self, steps: Steps[R]) -> None:
-        """Take steps until a share is used up; StopIteration has the result at the end."""
+        """Take steps until a share is used up; raises StopIteration with the result at the end."""
         now = self.now
         end = now() + self.share_s
         while True:
