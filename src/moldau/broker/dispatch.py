@@ -89,7 +89,7 @@ class RequestContext:
         self.is_large = False
 
     def in_turns(self, steps: Steps[R]) -> R | Awaitable[R]:
-        """The result of the steps, or an awaitable of it if they take more than one share."""
+        """The result of the steps, or an awaitable if they need several shares or it is large."""
         result = self.dispatcher.turns.run(steps)
         if not hasattr(result, "encode_parts"):
             self.is_large = True

@@ -52,7 +52,7 @@ class LogCleaning:
         self._pool: ThreadPoolExecutor | None = None
         self._timer: asyncio.Handle | None = None
         self._is_stopped = False
-        # Another process can only access a real disk.
+        # Another process can access only a real disk.
         self._uses_processes = executor is None and isinstance(disk, RealDisk)
         self.cleaner: LogCleaner | None = None
 
