@@ -1,4 +1,4 @@
-"""Apache Spark with Moldau in it: a session that is ready to use, and ``format("moldau")``.
+"""Moldau for Apache Spark: a session that is ready to use, and ``format("moldau")``.
 
     import moldau.spark
 
@@ -13,7 +13,7 @@
 ``orders.write.format("moldau")`` and ``writeStream`` write rows back to a topic, at least once;
 ``moldau.spark.exactly_once(orders, ...)`` writes a stream exactly once.
 
-A session that was made elsewhere learns the format by ``moldau.spark.register(spark)``.
+``moldau.spark.register(spark)`` adds the format to a session that was created elsewhere.
 """
 
 from moldau.spark.delivery import exactly_once

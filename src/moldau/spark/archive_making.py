@@ -1,8 +1,8 @@
-"""Makes the archive of Spark's classes: a session that does a bit of everything, and ends.
+"""Creates the archive of Spark's classes, with a session that does a bit of everything.
 
-A process that had a session without an archive starts this as its last act. To have it made
-beforehand, in the image of a container for instance: ``python -m moldau.spark.archive_making``. It
-takes half a minute of one core, at the lowest priority.
+A process that had a session without an archive starts this when it exits. To create it in advance,
+for instance in a container image, run ``python -m moldau.spark.archive_making``. It takes half a
+minute of one core, at the lowest priority.
 """
 
 import os
@@ -36,7 +36,7 @@ _MASTER = "local[2]"
 
 
 def main() -> int:
-    """Make the archive unless it is there, or somebody is about to."""
+    """Create the archive unless it exists or another process is creating it."""
     os.nice(19)
     prepare_environment(_MASTER)
     archive = find_archive(_MASTER, {})
@@ -62,7 +62,7 @@ def main() -> int:
 
 
 def _claim(archive: ClassArchive) -> bool:
-    """Whether it is this process that makes the archive, and nobody else."""
+    """Claim the creation of the archive for this process; returns whether it succeeded."""
     archive.claim.parent.mkdir(parents=True, exist_ok=True)
     if archive.is_due(time.time()):
         archive.claim.unlink(missing_ok=True)
@@ -74,7 +74,7 @@ def _claim(archive: ClassArchive) -> bool:
 
 
 def make(archive: ClassArchive) -> None:
-    """Run a session whose JVM writes its classes when it ends, and name the file if it did."""
+    """Run a session whose JVM dumps its classes at exit, and rename the file if it succeeded."""
     archive.path.parent.mkdir(parents=True, exist_ok=True)
     draft = archive.path.with_suffix(f".{os.getpid()}.draft")
     try:
@@ -92,7 +92,7 @@ def make(archive: ClassArchive) -> None:
 
 
 def _make_base(java: Java, draft: Path) -> None:
-    """The archive of Java's own classes, without which there can be no other."""
+    """Create the base archive of the JDK's own classes, which the archive builds on."""
     java_command = str(java.home / "bin" / "java")
     subprocess.run(
         [java_command, "-Xshare:dump", f"-XX:SharedArchiveFile={draft}"],
@@ -102,7 +102,7 @@ def _make_base(java: Java, draft: Path) -> None:
 
 
 def _end(spark: "SparkSession") -> int:
-    """Stop Spark and wait for its JVM; gives the code it ended with."""
+    """Stop Spark and wait for its JVM; returns its exit code."""
     gateway: Any = SparkContext._gateway
     spark.stop()
     gateway.shutdown()
@@ -112,7 +112,7 @@ def _end(spark: "SparkSession") -> int:
 
 
 def _exercise(spark: "SparkSession") -> None:
-    """A bit of what pipelines do, so that its classes are loaded: no broker is needed for it."""
+    """Load the classes that typical pipelines use; needs no broker."""
     spark.dataSource.register(_Numbers)
     rows = spark.read.format("numbers").load()
     texts = rows.selectExpr("cast(value as string) as text", "value % 3 as third")
@@ -136,7 +136,7 @@ def _exercise(spark: "SparkSession") -> None:
 
 
 class _Numbers(DataSource):
-    """A data source in Python, as ``format("moldau")`` is one."""
+    """A Python data source, like ``format("moldau")``."""
 
     @classmethod
     def name(cls) -> str:

@@ -1,8 +1,8 @@
-"""Record batches of Kafka into record batches of Arrow, a column at a time.
+"""Converts Kafka record batches to Arrow record batches, a column at a time.
 
-A batch is opened (checksum, decompression, one pass of the record kernel), cut to the offsets
-that are wanted, and then the columns of several batches are put together. Keys and values are
-copied once, from the decompressed records into the array; the rest is arithmetic on columns.
+A batch is opened (checksum, decompression, one pass of the record kernel) and cut to the wanted
+offsets, and then the columns of several batches are concatenated. Keys and values are copied once,
+from the decompressed records into the array; the other columns are computed with NumPy.
 """
 
 from bisect import bisect_left
@@ -18,7 +18,7 @@ from moldau.record.compression import decompress
 from moldau.record.gather import Gathered, HeaderColumns, index_headers
 from moldau.record.header import BATCH_HEADER_SIZE, BatchHeader, CorruptBatch, crc_is_valid
 
-# Spark counts microseconds in 64 bits; a timestamp beyond that becomes the last one there is.
+# Spark has 64-bit microseconds; a timestamp outside that range is clipped to it.
 _MAX_MS: Final = ((1 << 63) - 1) // 1000
 
 
@@ -42,7 +42,7 @@ def open_batch(
     """The batch at ``position``, cut to the offsets from ``start`` up to ``end``.
 
     Raises:
-        CorruptBatch: it is not what was written, or its records are not built as they should be.
+        CorruptBatch: the checksum does not match, or the records are malformed.
     """
     if not crc_is_valid(batches, position, header):
         raise CorruptBatch(f"the checksum of the batch at offset {header.base_offset} is wrong")
@@ -52,7 +52,7 @@ def open_batch(
         columns = index_records(records, header.record_count)
     except ValueError as error:
         raise CorruptBatch(f"the batch at offset {header.base_offset}: {error}") from None
-    # Offsets ascend within a batch, so what is wanted lies together.
+    # Offsets ascend within a batch, so the wanted records are contiguous.
     first = bisect_left(columns.offset_delta, start - header.base_offset)
     last = bisect_left(columns.offset_delta, end - header.base_offset)
     return OpenBatch(header, records, columns, first, max(first, last))
@@ -162,7 +162,7 @@ def _timestamp_types(
 
 
 def _headers(kind: pa.DataType, batches: Sequence[OpenBatch], rows: int) -> pa.Array:
-    """A list of pairs for each record; null for one without headers, as Spark's source has it."""
+    """A list of pairs for each record; null if it has no headers, as in Spark's Kafka source."""
     counts = np.empty(rows, np.int64)
     indexed: list[tuple[bytes, HeaderColumns]] = []
     row = 0

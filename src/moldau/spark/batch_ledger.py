@@ -1,21 +1,21 @@
-"""Which records of a topic count: a ledger of the micro-batches that one query has written to it.
+"""A ledger of the micro-batches that a query has written to a topic: which of its records count.
 
-Without transactions a micro-batch that failed half-way leaves records behind, and is written again.
-Where a topic has one writer and readers that know of it, those records can be told from the others:
-the writer learns from the brokers at which offsets its records are, and when a batch is written it
-appends one record to the ledger, a topic of its own. That record says where each partition ended
-then, and which offsets below hold records that do not count. It is the commit of the batch: a
-single append, which happens or does not.
+Without transactions a micro-batch that fails halfway leaves records in the topic, and is written
+again. If the topic has a single writer, and readers that use the ledger, these records can be
+skipped: the produce responses tell the writer the offsets of its records, and after each batch it
+appends one record to the ledger, a separate topic. That record has the end offset of each
+partition, and the offset spans below it that are dead, that is, whose records do not count. It is
+the commit of the batch: a single append is atomic.
 
-Each record of the ledger says everything that those before it said, so only the last one is read.
+Each ledger record includes the content of those before it, so only the last one is read.
 
-Rules kept here:
+Rules this module keeps:
 
-* Readers read up to where the ledger says that a partition ends, and pass over what is dead. So
-  they see every batch once and as a whole, however often parts of it were written.
-* A record counts only if the batch that it belongs to has reported its offset. What a task of a
-  run that was killed writes later is dead too, wherever it lands.
-* A batch that is in the ledger is not written again. What is dead stays dead.
+* Readers read up to the ledger's end offsets and skip dead spans. So they see every batch once and
+  completely, however often parts of it were written.
+* A record counts only if its batch has reported its offset. Records that a task of a killed run
+  writes later are dead too, wherever they are appended.
+* A batch that is in the ledger is not written again. A dead span stays dead.
 """
 
 import json
@@ -33,31 +33,31 @@ from moldau.record.records import decode_records
 from moldau.spark.errors import PipelineError
 from moldau.spark.offsets import OffsetRange
 
-# The first offset and the one behind the last.
+# The first offset, and the last one plus 1.
 Span = tuple[int, int]
 
-# Of the ledger's topic: only its last record is ever read.
+# For the topic of the ledger: only its last record is ever read.
 LEDGER_CONFIGS: Final = {"cleanup.policy": "compact", "segment.bytes": str(1 << 20)}
 _KEY: Final = b"batches"
-# A crash leaves one span in each partition that it wrote to. The oldest are forgotten at last: they
-# matter only to a reader that begins anew.
+# A crash leaves one dead span in each partition that it wrote to. The oldest are dropped in the
+# end: they matter only to a reader that starts from the beginning.
 _KEPT_SPANS: Final = 10_000
 
 
 class Ledger(NamedTuple):
-    """What the last record of a ledger says."""
+    """The content of a ledger's last record."""
 
     # By partition.
     ends: Mapping[int, int]
     dead: Mapping[int, Sequence[Span]]
-    # Whose batches these are, and the last one that is written; None before the first.
+    # The query that writes the batches, and its last written one; None before the first.
     query_id: str | None = None
     batch_id: int | None = None
 
     def after(
         self, query_id: str, batch_id: int, ends: Mapping[int, int], written: "Written"
     ) -> "Ledger":
-        """The ledger when a batch is done that has ``written``, and partitions end at ``ends``."""
+        """The ledger after a batch that wrote the spans ``written``; ``ends`` are the new ends."""
         dead = dict(self.dead)
         for partition, end in ends.items():
             begin = self.ends.get(partition, 0)
@@ -104,11 +104,11 @@ Written = Mapping[int, Sequence[Span]]
 
 
 class Step(Enum):
-    """What is to be done with a micro-batch."""
+    """What to do with a micro-batch."""
 
     WRITE = "write"
     SKIP = "skip"
-    # The ledger is about other batches: what is in the topic counts, and these follow.
+    # The ledger is about other batches: all records in the topic count, and this batch follows.
     BEGIN = "begin"
 
 
@@ -116,7 +116,7 @@ def next_step(ledger: Ledger, query_id: str, batch_id: int) -> Step:
     """What to do with batch ``batch_id`` of a query.
 
     Raises:
-        PipelineError: more batches are written than the query's checkpoint knows of.
+        PipelineError: the ledger is ahead of the query's checkpoint.
     """
     if ledger.query_id is None:
         return Step.WRITE
@@ -134,7 +134,7 @@ def next_step(ledger: Ledger, query_id: str, batch_id: int) -> Step:
 
 
 class LedgerTopic:
-    """The topic in which a ledger is; asks for its last record only when there is a new one."""
+    """The topic of a ledger; fetches the last record only if there is a new one."""
 
     def __init__(self, cluster: Cluster, topic: str) -> None:
         self._cluster = cluster
@@ -143,7 +143,7 @@ class LedgerTopic:
         self._last: Ledger | None = None
 
     def read(self) -> Ledger | None:
-        """What the ledger says now; None if nothing was ever written to it.
+        """Return the current ledger; None if nothing was ever written to it.
 
         Raises:
             ApiError, ConnectionFailed: it cannot be read.
@@ -162,10 +162,10 @@ class LedgerTopic:
         return self._last
 
     def append(self, producer: Producer, ledger: Ledger) -> None:
-        """Make ``ledger`` what is true from now on.
+        """Append ``ledger``, which is the current one from now on.
 
         Raises:
-            ApiError: it is not known to be written.
+            ApiError: the append was not acknowledged.
         """
         topic, number = self._partition
         delivery = producer.send(topic, ledger.dumps(), _KEY, partition=number)
@@ -187,7 +187,7 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 
 def _gaps(begin: int, end: int, spans: Iterable[Span]) -> list[Span]:
-    """What of ``begin`` to ``end`` is in none of ``spans``."""
+    """The parts of ``begin`` to ``end`` that are in none of ``spans``."""
     found: list[Span] = []
     for first, last in merged(spans):
         if begin < min(first, end):

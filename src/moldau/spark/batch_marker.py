@@ -1,21 +1,21 @@
-"""Which micro-batches of a query are written: a number that is committed together with them.
+"""The mark of a query: the number of micro-batches written, committed together with them.
 
-The number is kept where a transaction can reach it, as an offset of a consumer group that has no
-members. The group is named after Spark's id of the query, which stands in the checkpoint: a new
-checkpoint is a new query, begins at batch 0 and has no mark. Offset *n* says that the batches
+A transaction can include offsets, so the number is stored as a committed offset of a consumer
+group without members. The group is named after Spark's query id, which is in the checkpoint: a new
+checkpoint is a new query, starts at batch 0 and has no mark. Offset *n* means that the batches
 before *n* are written, and it is committed in the same transaction as the last of them.
 
-The coordinator forgets offsets that were not committed anew for ``offsets.retention.minutes``. A
-query that runs renews its mark (``mark_renewal``). For one that stood still for longer the
-checkpoint has the answer if its last batch was ended: the next one is new and cannot have been
-written. A batch that was begun before this run and not ended may have been, and without the mark
-nobody knows. Only of the first batch of all a note in the checkpoint, made before anything is
-written, says that it was not.
+The coordinator expires offsets that are not committed again within ``offsets.retention.minutes``.
+A running query renews its mark (``mark_renewal``). If a query was stopped for longer, the
+checkpoint is enough if its last batch is complete: the next one is new and cannot have been
+written. A batch that was started by an earlier run and not completed may have been written, and
+without the mark that is unknown. For the very first batch, the absence of a note in the
+checkpoint, which is created before anything is written, shows that it was not.
 
 Rules this module keeps:
 
-* A batch that is marked is not written again, and no batch is left out.
-* Where that cannot be known, nothing is written, and the error says what can be done.
+* A marked batch is not written again, and no batch is skipped.
+* If that cannot be decided, nothing is written, and the error says what to do.
 """
 
 from enum import Enum
@@ -34,8 +34,7 @@ from moldau.protocol.messages.describe_configs import (
 )
 from moldau.spark.errors import PipelineError
 
-# Where rows name their topics themselves there is none to keep the mark under; this one is in
-# every cluster with groups.
+# The topic of the mark if each row names its own topic; every cluster with groups has it.
 _ALWAYS_THERE: Final = "__consumer_offsets"
 _REMEDY: Final = (
     "compare the end of the topic with the source, and start with a new checkpoint and "
@@ -45,25 +44,25 @@ RETENTION: Final = "offsets.retention.minutes"
 
 
 class Step(Enum):
-    """What is to be done with a micro-batch."""
+    """What to do with a micro-batch."""
 
     WRITE = "write"
     SKIP = "skip"
 
 
 def name_of(query_id: str) -> str:
-    """The group of a query's mark, and the transactional id that it is written under."""
+    """The consumer group of a query's mark, and the transactional id of its transactions."""
     return f"moldau-spark-{query_id}"
 
 
 def next_step(batch_id: int, written: int | None, *, has_begun: bool, is_repeated: bool) -> Step:
-    """Whether batch ``batch_id`` is to be written, if the first ``written`` ones are.
+    """Whether to write batch ``batch_id`` if the first ``written`` ones are written.
 
-    ``written`` is None if there is no mark. ``has_begun`` says that batches may have been written
-    by this query, ``is_repeated`` that this batch was begun before, and not ended.
+    ``written`` is None if there is no mark. ``has_begun``: this query may have written batches.
+    ``is_repeated``: an earlier run started this batch and did not complete it.
 
     Raises:
-        PipelineError: mark and checkpoint do not belong together.
+        PipelineError: the mark and the checkpoint contradict each other, or the mark is gone.
     """
     if written is None:
         is_first = batch_id == 0
@@ -96,19 +95,19 @@ class BatchMarker:
         self._coordinators = Coordinators(cluster)
 
     def read(self) -> int | None:
-        """How many batches are written; None if nobody says so."""
+        """Return how many batches are written; None if there is no mark."""
 
         def ask() -> int | None:
             self._coordinators.forget(self._name)
             coordinator = self._coordinators.connection(self._name)
-            # A transaction that is just ending counts or does not, but is waited for.
+            # require_stable: wait for a transaction that is about to end (KIP-447).
             found = fetch(self._cluster, coordinator, self._name, require_stable=True)
             return max((each.offset for each in found.values()), default=None)
 
         return self._cluster.retrying(ask)
 
     def retention_minutes(self) -> int | None:
-        """For how long the coordinator keeps the mark; None if it does not say."""
+        """How long the coordinator keeps the mark; None if the config is not returned."""
 
         def ask() -> int | None:
             node_id = self._coordinators.node_id(self._name)
@@ -122,6 +121,6 @@ class BatchMarker:
         return self._cluster.retrying(ask)
 
     def add(self, transactions: Transactions, identity: TransactionIdentity, written: int) -> None:
-        """Make the mark part of a transaction."""
+        """Add the mark to a transaction."""
         offsets = {self._partition: CommittedOffset(written, metadata="batches written")}
         transactions.commit_offsets(identity, self._name, offsets)

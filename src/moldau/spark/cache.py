@@ -1,7 +1,7 @@
-"""What a session keeps for the next one, in the user's cache directory.
+"""Files that a session keeps for later ones, in the user's cache directory.
 
-All of it can be made again, so nothing here is an error: a user without a home, or without a
-home to write to, gets the same from a directory that ends with the process, or goes without.
+All of them can be created again, so failures are not errors: without a writable home directory,
+callers use a temporary directory or do without the file.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def cache_dir(environment: Mapping[str, str]) -> Path:
-    """Where a user's programs keep what they can make again."""
+    """Moldau's folder in the user's cache directory."""
     base = environment.get("XDG_CACHE_HOME") or os.path.join(
         environment.get("HOME") or os.path.expanduser("~"), ".cache"
     )
@@ -19,19 +19,19 @@ def cache_dir(environment: Mapping[str, str]) -> Path:
 
 
 def command_folder(cache: Path, prefix: str, text: str) -> Path:
-    """Where a command with this ``text`` is kept: another text is another folder."""
+    """The folder of a command with this ``text``: each text has its own folder."""
     return cache / f"{prefix}{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
 def keep_command(command: Path, text: str) -> Path:
-    """The shell script ``text`` as ``command``, made if it is not there.
+    """Write the shell script ``text`` to ``command`` unless it exists, and return the path.
 
     Raises:
         OSError: it cannot be written.
     """
     if not os.access(command, os.X_OK):
         command.parent.mkdir(parents=True, exist_ok=True)
-        # Under another name first: somebody else may be about to start it.
+        # Under another name first: another process may be about to start it.
         draft = command.with_name(f"{command.name}.{os.getpid()}")
         draft.write_text(text)
         draft.chmod(0o755)

@@ -1,7 +1,7 @@
-"""What a query's checkpoint says of the batches that were begun, wherever it lies.
+"""The started and completed batches of a query, according to its checkpoint.
 
-Spark keeps a file in ``offsets/`` for each batch that it began, and one in ``commits/`` for each
-that it ended. Beside them lies a note of ours: a file that is there or is not.
+Spark keeps a file in ``offsets/`` for each batch that it started, and one in ``commits/`` for each
+that it completed. We add a note: an empty file whose existence is the information.
 """
 
 from collections.abc import Iterable
@@ -14,10 +14,10 @@ _FILE: Final = "moldau-exactly-once"
 
 
 class CheckpointNote:
-    """Says that rows of this query may have been written exactly once.
+    """A file that exists if this query may have written rows exactly once.
 
-    Spark reads and writes checkpoints through Hadoop's file systems, so a checkpoint may lie in
-    HDFS or an object store; so does the note.
+    Spark reads and writes checkpoints with Hadoop's file system API, so a checkpoint, and with it
+    the note, may be in HDFS or an object store.
     """
 
     def __init__(self, spark: "SparkSession", checkpoint: str) -> None:
@@ -37,7 +37,7 @@ class CheckpointNote:
         self._is_there = True
 
     def unfinished_batch(self) -> int | None:
-        """The batch that the next start of the query repeats; None if it goes on with a new one."""
+        """The batch that the query repeats at its next start; None if it starts a new one."""
         return unfinished(self._names("offsets"), self._names("commits"))
 
     def _names(self, folder: str) -> list[str]:
@@ -54,7 +54,7 @@ class CheckpointNote:
 
 
 def unfinished(begun: Iterable[str], ended: Iterable[str]) -> int | None:
-    """The last batch that was begun, unless it was ended; files of other names do not count."""
+    """The last batch that was started, unless it was completed; other file names are ignored."""
     last_begun = max((int(name) for name in begun if name.isdigit()), default=None)
     last_ended = max((int(name) for name in ended if name.isdigit()), default=-1)
     return last_begun if last_begun is not None and last_begun > last_ended else None

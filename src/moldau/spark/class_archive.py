@@ -1,24 +1,24 @@
-"""The classes of Spark as the JVM keeps them in memory, in a file: half the start of a session.
+"""An archive of Spark's classes (application class data sharing): halves the start of a session.
 
-A session loads thousands of classes, and reading them from jars and checking them is most of its
-start. Java can write what it has loaded to a file and map that file the next time
-(application class data sharing). The file is made once for each Java, Spark and class path, by a
-process of its own (``moldau.spark.archive_making``), and kept in the user's cache directory.
+A session loads thousands of classes, and reading them from jars and verifying them is most of its
+start. Java can dump the loaded classes to a file and map that file the next time. The archive is
+created once for each Java, Spark and class path, by a separate process
+(``moldau.spark.archive_making``), and kept in the user's cache directory.
 
 Rules this module keeps:
 
-* A session never depends on an archive. The JVM checks that it fits, to the time of change of
-  each jar, and does without it, silently, if it does not. It does not check that the file has
-  its full length, so that is done here.
-* What the archive depends on is in its name, so one that no longer fits is not found, and
-  another is made.
-* An archive has its name only when it is whole.
-* Nobody waits for it: it is made after the first session that had none, at the lowest priority,
-  and at most one is tried in a day.
+* A session never depends on an archive. The JVM checks that it matches, down to the modification
+  time of each jar, and silently ignores it if not. It does not check that the file is complete, so
+  that is done here.
+* The name of an archive has a hash of everything that it depends on, so an outdated one is not
+  found, and a new one is created.
+* An archive gets its name only when it is complete.
+* Nothing waits for it: it is created after the first session without one, at the lowest priority,
+  with at most one attempt a day.
 
-A class path with a directory that is not empty cannot be archived. So ``SPARK_CONF_DIR``, which
-Spark puts in front of it, is an empty one here, and the JVM is told where the settings of the log
-are. ``MOLDAU_CLASS_ARCHIVE=off`` does without all of it.
+A class path with a non-empty directory cannot be archived. So ``SPARK_CONF_DIR``, which Spark puts
+in front of it, is an empty directory here, and the path of the log configuration is passed to the
+JVM. ``MOLDAU_CLASS_ARCHIVE=off`` disables all of this.
 """
 
 import atexit
@@ -35,9 +35,9 @@ from moldau.spark.cache import cache_dir
 from moldau.spark.java import Java
 
 SWITCH: Final = "MOLDAU_CLASS_ARCHIVE"
-# Part of an archive's name: another one when what is archived, or how, is another.
+# Part of an archive's name; to be changed if the content or the way it is created changes.
 _EDITION: Final = 1
-# Whoever sets one of these has a class path of their own.
+# With one of these the class path is the user's.
 _CLASS_PATH_VARIABLES: Final = (
     "HADOOP_CONF_DIR",
     "PYSPARK_SUBMIT_ARGS",
@@ -47,12 +47,12 @@ _CLASS_PATH_VARIABLES: Final = (
     "YARN_CONF_DIR",
 )
 _CLASS_PATH_SETTINGS: Final = ("spark.driver.extraClassPath", "spark.driver.defaultJavaOptions")
-# Whoever gives one of these has an archive of their own.
+# With one of these options the user has an archive already.
 _ARCHIVE_OPTIONS: Final = ("-Xshare", "SharedArchive", "ArchiveClasses", "-XX:AOT")
-# Whoever gives one of these brings classes of their own.
+# With one of these the session loads classes of the user.
 _JAR_SETTINGS: Final = ("spark.jars", "spark.jars.packages")
-# The check of each class's code is a fifth of the start. What is in Spark's jars was compiled from
-# Scala and Java and came with pip; making the archive checks it, once.
+# Bytecode verification is a fifth of the start. The classes in Spark's jars were compiled from
+# Scala and Java and installed by pip; creating the archive verifies them once.
 _UNCHECKED: Final = ("-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote")
 _LOG_CONFIGURATION: Final = "log4j2.configurationFile"
 _FIRST_THAT_SAYS_AOT: Final = 24
@@ -62,25 +62,25 @@ _UNUSED_S: Final = 30 * 24 * 3600
 
 
 class ClassArchive(NamedTuple):
-    """Where the classes of one Java, Spark and class path are, or will be."""
+    """The archive of one Java, Spark and class path, which may not exist yet."""
 
     path: Path
     java: Java
 
     @property
     def base(self) -> Path | None:
-        """The archive of Java's own classes to begin with; None if Java came with one."""
+        """The base archive of the JDK's own classes; None if the JDK includes one."""
         if (self.java.home / "lib" / "server" / "classes.jsa").exists():
             return None
         return self.path.with_name(f"{self.path.stem}-base{self.path.suffix}")
 
     @property
     def claim(self) -> Path:
-        """Who makes this file makes the archive, and notes its size there when it is done."""
+        """The process that creates this file creates the archive, and writes its size there."""
         return self.path.with_suffix(".claim")
 
     def is_whole(self) -> bool:
-        """Whether it is there in its full size: a JVM crashes on one that was cut off."""
+        """Whether the archive exists in its full size: a JVM crashes on a truncated one."""
         if self.base is not None and not self.base.exists():
             return False
         try:
@@ -89,7 +89,7 @@ class ClassArchive(NamedTuple):
             return False
 
     def is_due(self, now_s: float) -> bool:
-        """Whether it is to be made: it is not there, and nobody has tried of late."""
+        """Whether to create the archive: it does not exist, and there was no recent attempt."""
         if self.is_whole():
             return False
         try:
@@ -98,28 +98,28 @@ class ClassArchive(NamedTuple):
             return True
 
     def use_options(self) -> list[str]:
-        """What the JVM is told so that it uses the archive; nothing, if it is not there."""
+        """The JVM options to use the archive; none if it does not exist."""
         if not self.is_whole():
             return []
         for each in filter(None, (self.path, self.claim, self.base)):
             with suppress(OSError):
-                # Says that it is still in use.
+                # Marks it as still in use.
                 os.utime(each)
-        # One that does not fit is no news for the user.
+        # No warnings if the archive does not match.
         silence = ["-Xlog:cds*=off"]
         if self.java.version >= _FIRST_THAT_SAYS_AOT:
             silence.append("-Xlog:aot*=off")
         return [*silence, f"-XX:SharedArchiveFile={self.path}"]
 
     def make_options(self, draft: Path) -> list[str]:
-        """What the JVM is told so that it writes, when it ends, what it has loaded to ``draft``."""
+        """The JVM options to dump the loaded classes to ``draft`` at exit."""
         base = [] if self.base is None else [f"-XX:SharedArchiveFile={self.base}"]
-        # Java has something to say about each class that it leaves out.
+        # Java logs each class that it leaves out.
         return [*base, "-Xlog:disable", f"-XX:ArchiveClassesAtExit={draft}"]
 
 
 def archive_of(java: Java, spark_home: Path, environment: Mapping[str, str]) -> ClassArchive:
-    """The archive for a Java and the jars of a Spark, as they are now."""
+    """The archive for a Java and the current jars of a Spark."""
     facts = [str(_EDITION), str(java.home), str(empty_conf_dir(environment))]
     release = java.home / "release"
     facts.append(release.read_text() if release.exists() else str(java.version))
@@ -135,17 +135,17 @@ def _folder(environment: Mapping[str, str]) -> Path:
 
 
 def empty_conf_dir(environment: Mapping[str, str]) -> Path:
-    """The directory that stands for Spark's settings on the class path; it stays empty."""
+    """The empty directory that replaces Spark's configuration directory on the class path."""
     return cache_dir(environment) / "no-conf"
 
 
 def has_empty_conf_dir(environment: Mapping[str, str]) -> bool:
-    """Whether the log's settings are not where Spark looks for them."""
+    """Whether Spark's configuration directory is the empty one, without a log configuration."""
     return environment.get("SPARK_CONF_DIR") == str(empty_conf_dir(environment))
 
 
 def can_archive(environment: Mapping[str, str], master: str) -> bool:
-    """Whether a session there has a class path that is ours to choose."""
+    """Whether the class path of a session with ``master`` is ours to choose."""
     if environment.get(SWITCH, "").lower() in ("off", "0", "false", "no"):
         return False
     if os.name != "posix" or not master.startswith("local"):
@@ -163,30 +163,30 @@ def fits(given: Mapping[str, str], java_options: str) -> bool:
 
 
 def first_options(given: Mapping[str, str]) -> list[str]:
-    """What the JVM is told where there is no archive yet: not to check the classes it loads."""
+    """The JVM options if there is no archive yet: load classes without verification."""
     return [] if any(given.get(name) for name in _JAR_SETTINGS) else list(_UNCHECKED)
 
 
 def log_options(configuration: Path, java_options: str) -> list[str]:
-    """Where the settings of the log are, now that they are not on the class path."""
+    """The JVM option for the log configuration, which is not on the class path."""
     if _LOG_CONFIGURATION in java_options:
         return []
     return [f"-D{_LOG_CONFIGURATION}={configuration.as_uri()}"]
 
 
 def quoted(options: Sequence[str]) -> str:
-    """Options as one text, from which Spark's launcher takes them apart again."""
+    """The options as one string, quoted for Spark's launcher."""
     return " ".join(f'"{each}"' if " " in each else each for each in options)
 
 
 def make_at_exit() -> None:
-    """When this process ends, let another one make the archive."""
+    """Start a process that creates the archive when this one ends."""
     atexit.unregister(_start_making)
     atexit.register(_start_making)
 
 
 def announcement(environment: Mapping[str, str]) -> str:
-    """What the user is told about the process that is left behind."""
+    """The message for the user about the background process."""
     folder = _folder(environment)
     return (
         "moldau: archiving Spark's classes in the background, once, so that later sessions start "
@@ -199,27 +199,27 @@ def _start_making() -> None:
     try:
         print(announcement(os.environ), file=sys.stderr, flush=True)
     except (OSError, ValueError):
-        # The terminal is gone: leave nothing running that its user was not told about.
+        # The terminal is gone: start no process that the user does not know about.
         return
     try:
         subprocess.Popen(
-            # -P: the user's own files are no modules of it.
+            # -P: do not import modules from the user's working directory.
             [sys.executable, "-P", "-m", _MAKER],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            # What ends this process, a Ctrl-C for instance, must not end that one.
+            # Signals to this process, such as Ctrl-C, must not reach that one.
             start_new_session=True,
         )
     except OSError:
-        # Too many processes, no memory: another time.
+        # Too many processes, or out of memory: a later session tries again.
         return
 
 
 def remove_unused(folder: Path, now_s: float) -> None:
-    """Make room: archives that no session has used for a month go."""
+    """Delete the archives that no session has used for a month."""
     for each in folder.glob("*"):
-        # Or somebody else was quicker.
+        # Another process may have deleted it.
         with suppress(OSError):
             if each.stat().st_mtime < now_s - _UNUSED_S:
                 each.unlink()

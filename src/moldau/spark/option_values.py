@@ -1,4 +1,4 @@
-"""What stands in options: numbers, flags, durations, and offsets as JSON, read from text."""
+"""Parses the values of options: numbers, flags, durations, and offsets as JSON."""
 
 import json
 import re
@@ -15,7 +15,7 @@ _UNITS_MS: Final = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_0
 
 
 class Given:
-    """The options as they came, looked up by the names that users write."""
+    """The given options, looked up by name in any case."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self._options = {name.lower(): value for name, value in options.items()}
@@ -24,7 +24,7 @@ class Given:
         return self._options.get(name.lower())
 
     def parse(self, name: str, how: Callable[[str], T], expected: str) -> T | None:
-        """The value of an option; None if it is not given."""
+        """Return the parsed value of an option; None if it is not given."""
         value = self.text(name)
         if value is None:
             return None

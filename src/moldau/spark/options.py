@@ -1,13 +1,13 @@
-"""The options of ``format("moldau")``: Spark's own names, checked before anything is asked.
+"""The options of ``format("moldau")``: Spark's own names, checked before any request is sent.
 
 They are the options of Spark's Kafka source, so that a query moves from ``kafka`` to ``moldau``
-by changing that one word, and a few more: ``columns`` and ``groupId``. Their names do not care
-for case, because Spark hands them over in lower case.
+by changing that one word, and two more: ``columns`` and ``groupId``. Their names are not case
+sensitive, because Spark passes them in lower case.
 
 Rules this module keeps:
 
-* Nothing is ignored in silence but what tunes the Java client, which is not here.
-* An option that is wrong is named with its value and with what would be right.
+* No option is silently ignored, except those that tune the Java client, which is not used here.
+* The error for an invalid option has its name, its value and what is expected.
 """
 
 import re
@@ -42,7 +42,7 @@ COLUMNS: Final = (
 )
 _DEFAULT_MAX_TRIGGER_DELAY_MS: Final = 15 * 60 * 1000
 
-# The names as users write them; Spark hands them over in lower case.
+# The names as users write them; Spark passes them in lower case.
 _OWN: Final = (
     "assign",
     "subscribe",
@@ -78,7 +78,7 @@ _STREAMING_ONLY: Final = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTr
 
 @dataclass(frozen=True)
 class Subscription:
-    """Which partitions are read: exactly one of these is given."""
+    """The partitions to read: exactly one of the fields is set."""
 
     topics: tuple[str, ...] = ()
     pattern: str | None = None
@@ -86,7 +86,7 @@ class Subscription:
 
 
 class OnNoMatch(Enum):
-    """What a start by time means where no record is as late."""
+    """What to do if no record is at or after the starting timestamp."""
 
     ERROR = "error"
     LATEST = "latest"
@@ -94,9 +94,9 @@ class OnNoMatch(Enum):
 
 @dataclass(frozen=True)
 class OffsetsSpec:
-    """Where to begin or end: an end of the log, offsets by partition, or times.
+    """Where to start or end: earliest or latest, offsets by partition, or timestamps.
 
-    Exactly one of the fields is given. In ``offsets``, -2 is the earliest and -1 the latest.
+    Exactly one of the fields is set. In ``offsets``, -2 is the earliest and -1 the latest.
     """
 
     everywhere: int | None = None
@@ -107,7 +107,7 @@ class OffsetsSpec:
 
 @dataclass(frozen=True)
 class SourceOptions:
-    """What a query wants to read, and how."""
+    """The parsed options of a query that reads."""
 
     client: ClientOptions
     subscription: Subscription
@@ -126,10 +126,10 @@ class SourceOptions:
 
 
 def parse_source_options(options: Mapping[str, str], *, is_streaming: bool) -> SourceOptions:
-    """Read and check all options of a query.
+    """Parse and check all options of a query.
 
     Raises:
-        PipelineError: an option is unknown, missing, or wrong, alone or next to another.
+        PipelineError: an option is unknown, missing or invalid, or conflicts with another.
     """
     given = Given(options)
     _check_names(given, is_streaming)
@@ -169,7 +169,7 @@ def parse_source_options(options: Mapping[str, str], *, is_streaming: bool) -> S
 
 
 def parse_columns(options: Mapping[str, str]) -> tuple[str, ...]:
-    """The columns that a query reads; the rest of its options is checked when it is planned."""
+    """The columns that a query reads; its other options are checked when it is planned."""
     given = Given(options)
     return _columns(given, given.flag("includeHeaders", False))
 

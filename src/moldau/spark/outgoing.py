@@ -1,7 +1,7 @@
-"""Record batches of Arrow as the record kernel takes them: where each field of a row lies.
+"""Arrow record batches as input of the record kernel: the location of each field of a row.
 
-The buffers stay as Arrow has them; for each field come two columns of numbers, position and
-size, in which a null is the size -1.
+Arrow's buffers are used unchanged; each field has two columns of numbers, position and size. A
+null has the size -1.
 """
 
 from typing import Any, NamedTuple
@@ -20,10 +20,10 @@ from moldau.spark.errors import PipelineError
 
 
 class OutgoingRows(NamedTuple):
-    """The rows of one Arrow batch, ready to be written."""
+    """The rows of one Arrow batch, ready to be encoded."""
 
     rows: Rows
-    # The most bytes that each row takes as a record.
+    # The maximum size of each row as a record.
     sizes: "np.ndarray[Any, np.dtype[np.int64]]"
     timestamps: "np.ndarray[Any, np.dtype[np.int64]]"
     topic: pa.Array | None
@@ -38,7 +38,7 @@ def read_rows(batch: pa.RecordBatch, now_ms: int, *, include_headers: bool) -> O
     """The columns of ``batch`` that are written; a row without a timestamp gets ``now_ms``.
 
     Raises:
-        PipelineError: a timestamp lies before 1970, or a header has no key.
+        PipelineError: a timestamp is before 1970, or a header has no key.
     """
     count = batch.num_rows
     names = set(batch.schema.names)
@@ -70,7 +70,7 @@ def _nulls(count: int) -> Field:
 
 
 def _field(array: pa.Array) -> Field:
-    """Where the texts or bytes of an array lie."""
+    """The locations of the strings or bytes of an array."""
     kind = array.type
     is_large = pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)
     _, ends, data = array.buffers()
@@ -109,7 +109,7 @@ def _timestamps_ms(
 
 
 def _headers(array: pa.Array) -> "tuple[HeaderFields, np.ndarray[Any, np.dtype[np.int64]]]":
-    """The headers of all rows, and the most bytes that those of each row take."""
+    """The headers of all rows, and the maximum encoded size of each row's headers."""
     bounds = array.offsets.to_numpy().astype(np.int64)
     counts = np.diff(bounds)
     if array.null_count:
@@ -119,7 +119,7 @@ def _headers(array: pa.Array) -> "tuple[HeaderFields, np.ndarray[Any, np.dtype[n
     key_sizes = _numbers(key.size)
     each = np.maximum(key_sizes, 0) + np.maximum(_numbers(value.size), 0)
     each += LARGEST_HEADER_OVERHEAD
-    # The sum over a row is the difference of two sums over all rows before it.
+    # The sum for one row is the difference of two prefix sums.
     sums = np.concatenate((np.zeros(1, np.int64), np.cumsum(each)))
     first = bounds[:-1]
     sizes = sums[first + counts] - sums[first]

@@ -1,15 +1,15 @@
-"""The bytes of pieces in files, where those who make them and those who send them share a disk.
+"""Stores the bytes of pieces in files if the tasks of both stages share a disk.
 
-What goes from one of Spark's stages to the next goes through the JVM as rows, and is converted
-and copied several times on the way. On a single machine a task puts the bytes into a file of its
-own instead, and its rows say only where they are.
+Data between Spark's stages goes through the JVM as rows, and is converted and copied several times
+on the way. On a single machine each task writes the bytes to a file instead, and its rows have
+only their location.
 
 Rules this module keeps:
 
-* A file belongs to one try of one task. One that is tried again writes another, and nobody is
-  told of the first.
-* The folder goes with the batch for which it was made. It lies where Spark keeps its own temporary
-  files, and what a driver that was killed leaves behind is found there with those.
+* A file belongs to one attempt of one task. A retry writes another file, and the first is not
+  used.
+* The folder is deleted at the end of its batch. It is among Spark's own temporary files, where the
+  leftovers of a killed driver are expected.
 """
 
 import os
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """Where the bytes of a piece are."""
+    """The location of a piece's bytes."""
 
     file: str
     position: int
@@ -35,7 +35,7 @@ class Place(NamedTuple):
 
 @contextmanager
 def piece_folder(spark: "SparkSession") -> Iterator[str | None]:
-    """A folder for the files of one batch; None where tasks run on other machines."""
+    """A folder for the files of one batch; None if tasks may run on other machines."""
     from pyspark import SparkFiles
 
     if not (spark.sparkContext.master or "").startswith("local"):
@@ -49,17 +49,17 @@ def piece_folder(spark: "SparkSession") -> Iterator[str | None]:
 
 
 class PieceFile:
-    """What one task writes."""
+    """The file that one task writes."""
 
     def __init__(self, folder: str) -> None:
         self._descriptor, self._path = tempfile.mkstemp(dir=folder)
         self._end = 0
 
     def put(self, data: bytes) -> Place:
-        """Append ``data``; whoever is told the place can read it at once.
+        """Append ``data`` and return its location; it can be read at once.
 
         Raises:
-            PipelineError: the disk does not take it.
+            PipelineError: it cannot be written.
         """
         place = Place(self._path, self._end, len(data))
         rest = memoryview(data)
@@ -83,7 +83,7 @@ class PieceFile:
 
 
 class PieceReader:
-    """What one task reads, from the files of all others."""
+    """Reads pieces from the files of other tasks."""
 
     def __init__(self) -> None:
         self._descriptors: dict[str, int] = {}
@@ -92,7 +92,7 @@ class PieceReader:
         """The bytes at ``place``.
 
         Raises:
-            PipelineError: they are not there.
+            PipelineError: they cannot be read.
         """
         try:
             descriptor = self._descriptors.get(place.file)

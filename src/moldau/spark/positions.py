@@ -1,8 +1,7 @@
-"""Where a query begins and ends, asked of the cluster.
+"""The starting and ending offsets of a query, as reported by the cluster.
 
-Everything that planning wants to know of the brokers is asked here: which partitions there are,
-where their logs begin and end, and which offset a time stands for. What follows from it is
-arithmetic (``offsets`` and ``tasks``).
+All requests that planning makes are here: which partitions exist, where their logs start and end,
+and the offset for a timestamp. Everything else is arithmetic (``offsets`` and ``tasks``).
 """
 
 import re
@@ -18,7 +17,7 @@ from moldau.spark.options import OffsetsSpec, OnNoMatch, SourceOptions
 
 
 class Positions:
-    """What the brokers say about the partitions of one query."""
+    """The offsets of the partitions of one query, from the brokers."""
 
     def __init__(self, cluster: Cluster, options: SourceOptions) -> None:
         self._cluster = cluster
@@ -26,7 +25,7 @@ class Positions:
         self._read_committed = options.client.fetch.read_committed
 
     def partitions(self) -> list[TopicPartition]:
-        """The partitions that the query subscribes to, as they are now.
+        """The partitions that the query currently subscribes to.
 
         Raises:
             ApiError: a topic does not exist.
@@ -52,9 +51,9 @@ class Positions:
         return self._partitions_of(names)
 
     def topic_ids(self, partitions: Iterable[TopicPartition]) -> TopicIds:
-        """The ids of the topics of ``partitions``, of those that are there and have one.
+        """The topic ids of ``partitions``, of topics that exist and have one.
 
-        As they were when ``partitions`` was last asked for, or are now if it was not.
+        As of the last call of ``partitions``; for other topics the current ids.
         """
         topics = sorted({each.topic for each in partitions})
         unknown = [name for name in topics if name not in self._cluster.topics]
@@ -68,7 +67,7 @@ class Positions:
         return {each.name: uuid_to_str(each.topic_id) for each in known if each.topic_id != NO_UUID}
 
     def why_gone(self, partition: TopicPartition, offset: int) -> str:
-        """Why a partition that the query has read up to ``offset`` is not read any more."""
+        """Why a partition that the query has read up to ``offset`` is no longer read."""
         subscription = self._options.subscription
         pattern = subscription.pattern
         if pattern is not None and re.fullmatch(pattern, partition.topic):
@@ -82,19 +81,19 @@ class Positions:
         return self._at(dict.fromkeys(partitions, EARLIEST))
 
     def latest(self, partitions: Iterable[TopicPartition]) -> Offsets:
-        """Where readers end: at the first open transaction if only committed records are read."""
+        """The end offsets for readers: the last stable offsets with read_committed."""
         return self._at(dict.fromkeys(partitions, LATEST))
 
     def starting(self, partitions: Collection[TopicPartition]) -> Offsets:
-        """The offsets that the options say to begin at."""
+        """The starting offsets according to the options."""
         return self._resolve(self._options.starting, partitions, "starting")
 
     def ending(self, partitions: Collection[TopicPartition]) -> Offsets:
-        """The offsets that the options say to end at."""
+        """The ending offsets according to the options."""
         return self._resolve(self._options.ending, partitions, "ending")
 
     def not_before(self, partitions: Iterable[TopicPartition], moment_ms: int) -> Offsets:
-        """The first record at or after a time; the end of the log if there is none."""
+        """The offset of the first record at or after a time; the end offset if there is none."""
         found = self._at(dict.fromkeys(partitions, moment_ms))
         ends = self.latest([each for each, offset in found.items() if offset < 0])
         return {**found, **ends}
@@ -124,7 +123,7 @@ class Positions:
         return {**found, **self.latest(unmatched)}
 
     def _specific(self, offsets: Mapping[TopicPartition, int], which: str) -> Offsets:
-        """Offsets that are named, checked against what is there."""
+        """Explicit offsets, checked against the start and end of the log."""
         earliest, latest = self.earliest(offsets), self.latest(offsets)
         resolved: Offsets = {}
         for partition, offset in offsets.items():

@@ -1,7 +1,7 @@
-"""The options that begin with ``kafka.`` when writing: settings of Kafka's producer.
+"""The options that start with ``kafka.`` when writing: settings of Kafka's producer.
 
-Those that this client knows are followed. Batches are larger than Kafka's 16 KB unless that is
-said otherwise: the rows of a task are there at once, so nobody waits for a batch to fill.
+As in ``client_options``, this client supports some of them. The default ``batch.size`` is larger
+than Kafka's 16 KB: the rows of a task are available at once, so nothing waits for a batch to fill.
 """
 
 from collections.abc import Mapping
@@ -54,7 +54,7 @@ _WITHOUT_EFFECT: Final = frozenset(
         "receive.buffer.bytes",
         "reconnect.backoff.max.ms",
         "reconnect.backoff.ms",
-        # How often does not matter, only how long: delivery.timeout.ms.
+        # Retries are limited by time only: delivery.timeout.ms.
         "retries",
         "retry.backoff.max.ms",
         "retry.backoff.ms",
@@ -77,15 +77,15 @@ class ProducerOptions(NamedTuple):
     max_request_size: int = 1_048_576
     max_in_flight: int = 5
     delivery_timeout_s: float = 120.0
-    # As long as brokers allow unless they are told otherwise: a batch of a query may be large.
+    # The brokers' default for transaction.max.timeout.ms: a micro-batch may be large.
     transaction_timeout_ms: int = 900_000
 
 
 def parse_producer_options(options: Mapping[str, str]) -> tuple[ClientOptions, ProducerOptions]:
-    """Read and check the options that begin with ``kafka.``.
+    """Parse and check the options that start with ``kafka.``.
 
     Raises:
-        PipelineError: one is missing, unknown, wrong, or not supported.
+        PipelineError: one is missing, unknown, invalid, or not supported.
     """
     settings = client_settings(options)
     client = take_connecting(settings, parse_bootstrap)

@@ -1,7 +1,7 @@
-"""The progress of a stream as the offsets of a consumer group, for everybody to see.
+"""Publishes the progress of a stream as committed offsets of a consumer group.
 
-Spark keeps the truth in the checkpoint; a query that restarts never looks at the group. The
-commit is for people and tools: `moldau groups describe` and every other Kafka tool show the lag.
+The checkpoint is authoritative; a query that restarts ignores the group. The commits are for
+monitoring: `moldau groups describe` and every other Kafka tool show the lag.
 """
 
 import sys
@@ -15,7 +15,7 @@ from moldau.spark.offsets import Offsets
 
 
 class GroupProgress:
-    """Commits in the name of a group that has no members."""
+    """Commits offsets for a group that has no members."""
 
     def __init__(self, cluster: Cluster, group_id: str) -> None:
         self._groups = GroupAdmin(cluster)
@@ -23,13 +23,12 @@ class GroupProgress:
         self._committed: Offsets = {}
 
     def commit(self, offsets: Offsets) -> None:
-        """Tell the coordinator what has moved.
+        """Commit the offsets that have changed.
 
-        A coordinator that is away is no reason to stop a query that is able to go on: the next
-        commit makes up for this one.
+        An unavailable coordinator does not fail the query: the next commit includes these offsets.
 
         Raises:
-            PipelineError: the group is in use by consumers, or may not be written.
+            PipelineError: the group has active members, or the user is not authorized.
         """
         moved = {
             partition: offset

@@ -1,9 +1,9 @@
-"""Filters of a query that spare the reading: on topic, partition, offset and timestamp.
+"""Filter pushdown: filters on topic, partition, offset and timestamp that reduce what is read.
 
-Spark hands over the conditions that a row must meet, all of them. Those on topic, partition and
-offset are bounds on what is read and need not be looked at again. A lower bound on the timestamp
-says from which offset on to read, and which batches to pass by; timestamps need not ascend in a
-log, so Spark looks at each row all the same. Every other filter stays with Spark.
+Spark passes all conditions that a row must meet. Those on topic, partition and offset become
+bounds on the ranges to read, and need not be evaluated again. A lower bound on the timestamp
+determines the first offset to read and the batches to skip; timestamps need not ascend in a log,
+so Spark still evaluates the condition for each row. All other filters are left to Spark.
 """
 
 from collections.abc import Iterable
@@ -33,7 +33,7 @@ _MAX: Final = (1 << 63) - 1
 
 @dataclass(frozen=True)
 class Bounds:
-    """What is left to read; both ends of a span belong to it, and None sets no bound."""
+    """The bounds of what is read; both ends are inclusive, and None is no bound."""
 
     topics: frozenset[str] | None = None
     partitions: frozenset[int] | None = None
@@ -51,14 +51,14 @@ class Bounds:
         )
 
     def cut(self, whole: OffsetRange) -> OffsetRange:
-        """The part of a range that is left; its size may be 0."""
+        """The part of a range within the bounds; its size may be 0."""
         start = max(whole.start, self.min_offset)
         end = min(whole.end, self.max_offset + 1)
         return OffsetRange(whole.partition, start, max(start, end))
 
 
 def push_filters(filters: Iterable[Filter]) -> tuple[Bounds, list[Filter]]:
-    """The bounds that ``filters`` draw, and those that Spark still has to look at."""
+    """The bounds from ``filters``, and the filters that Spark still has to evaluate."""
     bounds = Bounds()
     left = []
     for each in filters:
@@ -70,7 +70,7 @@ def push_filters(filters: Iterable[Filter]) -> tuple[Bounds, list[Filter]]:
 
 
 def _push(bounds: Bounds, condition: Filter) -> tuple[Bounds, bool]:
-    """Narrower bounds, and whether they say all that the condition does."""
+    """Narrower bounds, and whether they fully cover the condition."""
     attribute: tuple[str, ...] = getattr(condition, "attribute", ())
     if len(attribute) != 1:
         return bounds, False
@@ -101,7 +101,7 @@ def _push_number(bounds: Bounds, column: str, condition: Filter, value: Any) -> 
         known = numbers if bounds.partitions is None else bounds.partitions & numbers
         return replace(bounds, partitions=frozenset(known)), True
     if numbers is not None:
-        # Of several offsets only the outer two are bounds.
+        # Of several offsets only the lowest and the highest are bounds.
         lowest, highest = (min(numbers), max(numbers)) if numbers else (1, 0)
         is_done = len(numbers) <= 1
     elif isinstance(value, bool) or not isinstance(value, int):
@@ -145,7 +145,7 @@ def _push_timestamp(bounds: Bounds, condition: Filter, value: Any) -> Bounds:
 
 
 def _listed(condition: Filter, value: Any, kind: type) -> frozenset[Any] | None:
-    """The values that a condition lists; None if it lists none, or others than ``kind``."""
+    """The values of an equality or IN; None for other conditions and other types than ``kind``."""
     if isinstance(condition, In):
         # A null in the list is never equal to anything.
         values = [each for each in value if each is not None]

@@ -1,7 +1,7 @@
-"""What a Spark task does: fetch its ranges, and hand them to Spark as Arrow batches.
+"""A Spark task that reads: fetches its offset ranges and returns them as Arrow batches.
 
-Runs in Spark's Python workers, which live on from one micro-batch to the next; so does the
-connection to the cluster.
+Runs in Spark's Python workers, which are reused from one micro-batch to the next; so are the
+connections to the cluster.
 """
 
 import os
@@ -28,7 +28,7 @@ from moldau.spark.offsets import MADE_ANEW, OffsetRange, TopicIds
 
 _FIRST_BACKOFF_S: Final = 0.05
 _LAST_BACKOFF_S: Final = 1.0
-# One Arrow batch for each response, unless its records unpack to more than this.
+# One Arrow batch for each response, unless its decompressed records exceed this size.
 _ARROW_BATCH_BYTES: Final = 16 << 20
 _GONE: Final = (
     ErrorCode.OFFSET_OUT_OF_RANGE,
@@ -39,28 +39,28 @@ _GONE: Final = (
 
 @dataclass
 class ReadTask(InputPartition):
-    """What one task reads, in this order."""
+    """The ranges that one task reads, in this order."""
 
     ranges: tuple[OffsetRange, ...]
-    # Batches that are wholly older need not be opened.
+    # Batches with only older records are skipped.
     min_timestamp_ms: int | None = None
-    # Of the topics as the batch was planned; without them any topic of that name will do.
+    # The topic ids when the batch was planned; without an id any topic of that name is read.
     topic_ids: TopicIds = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class HowToRead:
-    """What all tasks of a query have in common."""
+    """The settings that all tasks of a query share."""
 
     client: ClientOptions
     fail_on_data_loss: bool
 
 
 def read_task(task: ReadTask, how: HowToRead, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The records of a task with the columns of ``schema``.
+    """The records of a task, with the columns of ``schema``.
 
     Raises:
-        PipelineError: the cluster cannot be reached, a batch is damaged, or records are gone.
+        PipelineError: the cluster cannot be reached, a batch is corrupt, or records are gone.
     """
     with pipeline_errors():
         cluster = cluster_in_task(how.client)
@@ -83,13 +83,13 @@ def cluster_of(client: ClientOptions) -> Cluster:
 
 
 def cluster_in_task(client: ClientOptions) -> Cluster:
-    """This process's connections to a cluster that has been reached before, by the driver.
+    """This process's connections to a cluster that the driver has reached before.
 
-    Who plans a query is told at once that nobody answers: most likely the address is wrong. Where
-    there are tasks it is right, and brokers that are away are waited for as for any request.
+    Planning fails at once if no broker answers, because the address is most likely wrong. When
+    tasks run the address is right, so they retry until the request timeout.
 
     Raises:
-        ConnectionFailed: nobody answers within the time-out of a request.
+        ConnectionFailed: no broker answers within the request timeout.
     """
     cluster = cluster_of(client)
     deadline_s = time.monotonic() + cluster.timeout_s
@@ -108,7 +108,7 @@ def cluster_in_task(client: ClientOptions) -> Cluster:
 def _fetch(
     cluster: Cluster, wanted: OffsetRange, how: HowToRead, topic_id: str | None
 ) -> Iterator[Fetched]:
-    """The responses for a range; without what is gone, if that is allowed."""
+    """The responses for a range; without lost records if failOnDataLoss is false."""
     reader = RangeReader(cluster, how.client.fetch)
     position = wanted.start
     while position < wanted.end:
@@ -130,13 +130,13 @@ def _fetch(
 
 
 def _check_topic(cluster: Cluster, topic: str, topic_id: str | None) -> None:
-    """Raises ApiError if what was read is of another topic than was planned."""
+    """Raise ApiError if the topic was deleted and created again since the batch was planned."""
     if topic_id is not None and uuid_to_str(cluster.topic(topic).topic_id) != topic_id:
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID, f"{topic} cannot be read on: {MADE_ANEW}")
 
 
 def _first_left(cluster: Cluster, wanted: OffsetRange, position: int, error: ApiError) -> int:
-    """Where a range goes on that has lost its beginning; its end, if all is lost."""
+    """The first offset that is left of a range; its end if everything is lost."""
     print(f"moldau: {error}; the query goes on without it", file=sys.stderr)
     if error.code is not ErrorCode.OFFSET_OUT_OF_RANGE:
         return wanted.end

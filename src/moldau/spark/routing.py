@@ -1,9 +1,10 @@
-"""Which partition each row goes to, for all rows of an Arrow batch at once.
+"""Assigns the rows of an Arrow batch to partitions, all at once.
 
-As Kafka's producer has it: the row says so itself, or else its key does by its hash, or else it
-sticks to one partition until that has got a batch's worth of bytes, and then to another.
+As in Kafka's producer: the partition is the one in the row, or else is chosen by the hash of the
+key; rows with neither stick to one partition until it has received ``batch.size`` bytes, and then
+switch to another.
 
-The rows come out in the order of their targets, those of one target in the order they had.
+The result is sorted by target; rows of the same target keep their order.
 """
 
 import random
@@ -37,14 +38,14 @@ class Share(NamedTuple):
 
 
 class Routed(NamedTuple):
-    """The numbers of all rows, target by target."""
+    """The indices of all rows, sorted by target."""
 
     order: memoryview
     shares: list[Share]
 
 
 class Router:
-    """Remembers where rows without a key stick, from one Arrow batch to the next."""
+    """Routes rows; the sticky partition of rows without a key is kept across Arrow batches."""
 
     def __init__(
         self,
@@ -54,7 +55,7 @@ class Router:
         sticky_bytes: int,
         rng: random.Random,
     ) -> None:
-        """``topic`` is that of all rows; None if each says it in its column."""
+        """``topic`` is that of all rows; None if they have a column for it."""
         self._topic = topic
         self._layout_of = layout_of
         self._sticky_bytes = sticky_bytes
@@ -63,7 +64,7 @@ class Router:
         self._layouts: dict[str, Layout] = {}
 
     def route(self, outgoing: OutgoingRows) -> Routed:
-        """Where each row goes.
+        """Return the target of each row.
 
         Raises:
             PipelineError: a row has no topic, or names a partition that its topic does not have.
@@ -106,7 +107,7 @@ class Router:
         layouts: Sequence[Layout],
         topic_of: "np.ndarray[Any, np.dtype[np.int64]]",
     ) -> "np.ndarray[Any, np.dtype[np.int64]]":
-        """The partitions that keys decide; -1 for rows without one."""
+        """The partitions chosen by key; -1 for rows without one."""
         hashes = np.empty(len(topic_of), np.int64)
         hash_keys(key.data, key.position, key.size, hashes.data)
         counts = np.array([layout.partition_count for layout in layouts], np.int64)
@@ -123,7 +124,7 @@ def _as_said(
     topic_of: "np.ndarray[Any, np.dtype[np.int64]]",
     partitions: "np.ndarray[Any, np.dtype[np.int64]]",
 ) -> None:
-    """Put rows where they say they belong; a null leaves it to the key."""
+    """Set the partitions of rows that name one; a null leaves the choice to the key."""
     is_said = pc.is_valid(column).to_numpy(zero_copy_only=False)
     said = column.fill_null(0).to_numpy().astype(np.int64)
     counts = np.array([layout.partition_count for layout in layouts], np.int64)
@@ -142,10 +143,10 @@ def _in_order(
     topic_of: "np.ndarray[Any, np.dtype[np.int64]]",
     partitions: "np.ndarray[Any, np.dtype[np.int64]]",
 ) -> Routed:
-    """Number the targets through all topics, and sort the rows by that."""
+    """Number the targets across all topics, and sort the rows by that number."""
     bases = np.concatenate(([0], np.cumsum([layout.partition_count for layout in layouts])))
     targets = bases[topic_of] + partitions
-    # Numpy sorts 16-bit numbers in a fraction of the time.
+    # NumPy sorts 16-bit numbers in a fraction of the time.
     narrow = targets.astype(np.uint16) if bases[-1] <= 0xFFFF else targets
     order = np.argsort(narrow, kind="stable")
     counts = np.bincount(targets)
@@ -161,7 +162,7 @@ def _in_order(
 
 
 class _Sticky:
-    """Where rows of one topic without a key go (KIP-480, KIP-794)."""
+    """The sticky partition for rows of one topic without a key (KIP-480, KIP-794)."""
 
     def __init__(self, limit_bytes: int, rng: random.Random) -> None:
         self._limit_bytes = limit_bytes
@@ -172,7 +173,7 @@ class _Sticky:
     def assign(
         self, sizes: "np.ndarray[Any, np.dtype[np.int64]]", available: Sequence[int]
     ) -> "np.ndarray[Any, np.dtype[np.int64]]":
-        """The partition of each row: a new one whenever so many bytes went to the last."""
+        """The partition of each row; it changes after every ``limit_bytes``."""
         before = self._filled + np.cumsum(sizes) - sizes
         turns = before // self._limit_bytes
         last = int(turns[-1])

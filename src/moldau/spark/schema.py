@@ -36,7 +36,7 @@ def source_schema(columns: Iterable[str]) -> StructType:
 
 
 def check_schema(schema: StructType) -> None:
-    """A schema that the user gave may choose columns, but not change them.
+    """Check a user's schema: it may select columns, but not change their types.
 
     Raises:
         PipelineError: a column does not exist, or has another type.

@@ -1,8 +1,9 @@
-"""A Spark session that is ready to use: Java found, workers on this Python, the format known.
+"""A Spark session that is ready to use: Java found, workers on this Python, format registered.
 
-What is set here is what took people an evening to find out. Each setting can be given otherwise,
-and every ``spark.*`` setting passes through. A session that exists already learns the format and
-the settings that are given; one that it cannot take is refused.
+These are the settings that users otherwise have to find out for themselves. Each can be
+overridden, and every ``spark.*`` setting is passed through. If a session already exists, the
+format is registered and the given settings are applied to it; a setting that cannot be changed
+any more is an error.
 """
 
 import os
@@ -30,12 +31,12 @@ FILTER_PUSHDOWN: Final = "spark.sql.python.filterPushdown.enabled"
 SHUFFLES: Final = "spark.sql.shuffle.partitions"
 JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 HIDE_TRACES: Final = "spark.sql.execution.pyspark.udf.hideTraceback.enabled"
-# Compile quickly rather than well, and collect garbage without threads of its own: more than
-# halves the start of a short job, and slows down what runs for long and mostly in the JVM.
+# Compile quickly rather than well, and collect garbage without extra threads: more than halves the
+# start of a short job, but slows down long jobs that run mostly in the JVM.
 QUICK_START: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _CONF: Final = Path(__file__).with_name("conf")
 _LOG_SETTINGS: Final = _CONF / "log4j2.properties"
-# See the settings of the log.
+# See conf/log4j2.properties.
 _FULL_LOG: Final = ("-Dmoldau.traces=full", "-Dmoldau.tasks=error")
 _STOPPED: Final = "Cannot call methods on a stopped SparkContext"
 _CHECKPOINTS: Final = (
@@ -52,16 +53,17 @@ def session(
     debug: bool = False,
     log_traces: bool = False,
 ) -> "SparkSession":
-    """The Spark session of this process, with ``format("moldau")``.
+    """Return the Spark session of this process, with ``format("moldau")``.
 
-    ``master`` is where it runs, by default on all cores of this machine. ``config`` are settings
-    of Spark, which go before those made here. ``is_short`` says that a job ends soon: it starts
-    in half the time, but the JVM never reaches full speed. With ``debug`` errors keep the traces
-    of Python's workers. ``log_traces`` says that what Spark logs goes to a file and may be long.
+    ``master`` is where it runs, by default on all cores of this machine. ``config`` has Spark
+    settings, which override those made here. ``is_short`` is for jobs that end soon: they start
+    in half the time, but the JVM never reaches full speed. With ``debug`` errors keep the
+    tracebacks of the Python workers. ``log_traces`` keeps full stack traces in Spark's log, for a
+    log that goes to a file.
 
     Raises:
-        PipelineError: PySpark or Java are not there, or the session that runs already cannot be
-            changed to what is asked for.
+        PipelineError: PySpark or Java is missing, or the running session cannot be changed to the
+            given settings.
     """
     require_packages()
     from pyspark.sql import SparkSession
@@ -96,7 +98,7 @@ def session(
 
 @contextmanager
 def _start_errors(master: str, *, debug: bool) -> Iterator[None]:
-    """Say why there is no session. One whose master does not answer only says it was stopped."""
+    """Report why the start failed. If the master does not answer, Spark says only "stopped"."""
     try:
         with readable_errors(debug=debug):
             yield
@@ -106,8 +108,8 @@ def _start_errors(master: str, *, debug: bool) -> Iterator[None]:
 
 
 def running_session() -> "SparkSession | None":
-    """The session of this process, active in this thread from now on; None if there is none."""
-    # Where it was never imported there is none, and it may not even be installed.
+    """Return the session of this process and make it active in this thread; None if none runs."""
+    # If PySpark was never imported there is no session, and it may not even be installed.
     if "pyspark.sql" not in sys.modules:
         return None
     from pyspark.sql import SparkSession
@@ -116,17 +118,17 @@ def running_session() -> "SparkSession | None":
     known = SparkSession._instantiatedSession
     if active is not None or known is None or known.sparkContext._jsc is None:
         return active
-    # Spark knows an active session by thread, and looks formats up in that.
+    # Spark has one active session per thread, and looks up formats in it.
     jvm: Any = known._jvm
     SparkSession._get_j_spark_session_class(jvm).setActiveSession(known._jsparkSession)
     return known
 
 
 def change_settings(spark: "SparkSession", wanted: Mapping[str, str]) -> None:
-    """Give settings to a session that runs.
+    """Change settings of a running session.
 
     Raises:
-        PipelineError: one of them holds from the start of a session to its end, and is another.
+        PipelineError: one of them cannot be changed in a running session, and differs.
     """
     from pyspark.errors import AnalysisException
 
@@ -135,7 +137,7 @@ def change_settings(spark: "SparkSession", wanted: Mapping[str, str]) -> None:
         if before == value:
             continue
         try:
-            # Spark takes any other setting of its core as well, and never looks at it.
+            # Spark also accepts any other core setting, and ignores it.
             is_taken = name.startswith("spark.sql.") or spark.conf.isModifiable(name)
             if is_taken:
                 spark.conf.set(name, value)
@@ -150,27 +152,27 @@ def change_settings(spark: "SparkSession", wanted: Mapping[str, str]) -> None:
 
 
 def register(spark: "SparkSession") -> None:
-    """Make ``format("moldau")`` known to a session, however it was made."""
+    """Register ``format("moldau")`` in any session."""
     from moldau.spark.ledger_source import LedgerDataSource
     from moldau.spark.source import MoldauDataSource
 
-    # Without it Spark refuses a source that is able to take filters.
+    # Without it Spark refuses a source that supports filter pushdown.
     spark.conf.set(FILTER_PUSHDOWN, "true")
     spark.dataSource.register(MoldauDataSource)
     spark.dataSource.register(LedgerDataSource)
 
 
 def require_packages() -> None:
-    """Raises PipelineError if what the extra ``moldau[spark]`` brings is not there."""
+    """Raise PipelineError if the packages of the extra ``moldau[spark]`` are not installed."""
     if find_spec("pyspark") is None or find_spec("pyarrow") is None:
         raise PipelineError("PySpark and PyArrow are not installed: pip install 'moldau[spark]'")
 
 
 def require_spark() -> None:
-    """Whether a session could be started, without starting one.
+    """Check that a session could be started, without starting one.
 
     Raises:
-        PipelineError: PySpark or Java are not there.
+        PipelineError: PySpark or Java is missing.
     """
     require_packages()
     find_java(os.environ, wheel_home())
@@ -184,7 +186,7 @@ def settings(
     debug: bool = False,
     java_options: Sequence[str] = (),
 ) -> dict[str, str]:
-    """The settings of a session: ours where the user has not ``given`` another."""
+    """The settings of a session: ours, overridden by those ``given`` by the user."""
     chosen = {
         FILTER_PUSHDOWN: "true",
         "spark.ui.enabled": "false",
@@ -196,17 +198,17 @@ def settings(
         chosen |= {
             # 200 partitions after each shuffle are for clusters.
             SHUFFLES: str(_cores(master)),
-            # Nobody else talks to this driver, whatever the name of the machine resolves to.
+            # Nothing else connects to this driver, whatever the host name resolves to.
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
-            # Renames instead of checksums and copies: 20 instead of 50 ms for each write of a
-            # checkpoint, on a file system where a rename is atomic.
+            # Renames instead of checksums and copies: 20 instead of 50 ms per checkpoint write,
+            # on file systems where a rename is atomic.
             "spark.sql.streaming.checkpointFileManagerClass": _CHECKPOINTS,
         }
     if debug:
         chosen["spark.log.level"] = "WARN"
     chosen |= given
-    # What is given comes last: of two options that disagree, Java takes that.
+    # The user's options come last: of two that conflict, Java uses the last one.
     options = [QUICK_START if is_short else "", class_archive.quoted(java_options)]
     options.append(given.get(JAVA_OPTIONS, ""))
     if any(options):
@@ -215,9 +217,9 @@ def settings(
 
 
 def find_archive(master: str, given: Mapping[str, str]) -> ClassArchive | None:
-    """The archive of classes for a session there; None if it could not use one.
+    """The class archive for a session with ``master``; None if it cannot use one.
 
-    The environment must be prepared.
+    ``prepare_environment`` must have been called.
     """
     home = spark_home(os.environ)
     java = look_at(own_home(Path(os.environ["JAVA_HOME"])))
@@ -240,32 +242,32 @@ def _java_options(given: Mapping[str, str], archive: ClassArchive | None) -> lis
 
 
 def temporary_files(environment: Mapping[str, str]) -> list[str]:
-    """Where the JVM puts its temporary files: it does not look at ``TMPDIR`` by itself."""
+    """The JVM option for the directory of temporary files: the JVM ignores ``TMPDIR``."""
     folder = environment.get("TMPDIR")
     return [f"-Djava.io.tmpdir={folder}"] if folder else []
 
 
 def prepare_environment(master: str) -> None:
-    """Set the variables that Spark's launcher and its workers look at, where they are not set.
+    """Set the environment variables of Spark's launcher and workers that are not set yet.
 
     Raises:
-        PipelineError: there is no Java.
+        PipelineError: Java was not found.
     """
     if not is_java_home(os.environ.get("JAVA_HOME")):
         java = find_java(os.environ, wheel_home())
         try:
             home = java_home(java, cache_dir(os.environ))
         except OSError:
-            # The user has no home, or not one to write to.
+            # The user has no home directory, or it is not writable.
             home = java_home(java, Path(tempfile.mkdtemp(prefix="moldau-")))
         os.environ["JAVA_HOME"] = str(home)
-    # The first Java only works out how to call the second.
+    # The launcher is a JVM that only builds the command line of the actual one.
     os.environ.setdefault("SPARK_LAUNCHER_OPTS", QUICK_START)
-    # Where nobody says otherwise: no settings but these, and no chatter on the terminal.
+    # By default: no settings but these, and little logging on the terminal.
     os.environ.setdefault("SPARK_CONF_DIR", str(_conf_dir(master)))
     is_local = master.startswith("local")
-    # Or workers take whichever python3 is on the path, and so does what plans a query, which runs
-    # on this machine even for a cluster.
+    # Otherwise workers use the first python3 on the path, and so do the processes that plan a
+    # query, which run on this machine even with a cluster.
     python = _worker_python() if is_local else sys.executable
     os.environ.setdefault("PYSPARK_PYTHON", python)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", python)
@@ -274,7 +276,7 @@ def prepare_environment(master: str) -> None:
 
 
 def _conf_dir(master: str) -> Path:
-    """The directory that Spark puts on the class path: an empty one where classes are archived."""
+    """The configuration directory on Spark's class path: empty if a class archive is used."""
     if not class_archive.can_archive(os.environ, master):
         return _CONF
     empty = class_archive.empty_conf_dir(os.environ)
@@ -292,12 +294,12 @@ def _worker_python() -> str:
     try:
         return str(worker_python(sys.executable, home, cache_dir(os.environ)))
     except OSError:
-        # No place to keep it: the workers start more slowly.
+        # It cannot be stored anywhere: the workers start more slowly.
         return sys.executable
 
 
 def _cores(master: str) -> int:
-    """How many tasks run at once: ``local``, ``local[4]``, ``local[*]`` or ``local[4,2]``."""
+    """The number of parallel tasks of ``local``, ``local[4]``, ``local[*]`` or ``local[4,2]``."""
     inside = master.partition("[")[2].rstrip("]").partition(",")[0].strip()
     if not inside:
         return 1

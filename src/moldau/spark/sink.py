@@ -1,8 +1,8 @@
 """``format("moldau")`` for writing: rows of a batch or of a stream into topics, at least once.
 
-Each task writes its rows and is done when the brokers have all of them. A task that is tried
-again writes again, so a row may be there twice after a failure; for streams that must not have
-that there is ``moldau.spark.exactly_once``.
+A task is done when the brokers have acknowledged all of its rows. A task that is retried writes
+its rows again, so there may be duplicates after a failure; ``moldau.spark.exactly_once`` writes
+streams without duplicates.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ from moldau.spark.writing import write_rows
 
 @dataclass
 class Written(WriterCommitMessage):
-    """What a task tells the driver when it is done."""
+    """The report of a task to the driver."""
 
     rows: int
 
@@ -52,10 +52,10 @@ class MoldauStreamWriter(DataSourceStreamArrowWriter):
 def sink_options(
     options: Mapping[str, str], schema: StructType, *, is_overwriting: bool = False
 ) -> SinkOptions:
-    """The options of a write, checked together with the columns that are to be written.
+    """Parse the options of a write and check them together with the columns of the rows.
 
     Raises:
-        PipelineError: an option or a column is wrong, or what is there would be overwritten.
+        PipelineError: an option or a column is invalid, or the mode is overwrite.
     """
     if is_overwriting:
         raise PipelineError(

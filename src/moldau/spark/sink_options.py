@@ -1,4 +1,4 @@
-"""The options of ``format("moldau")`` when writing: those of Spark's Kafka sink, checked first."""
+"""The options of ``format("moldau")`` when writing: those of Spark's Kafka sink."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from moldau.spark.option_values import Given
 from moldau.spark.producer_options import ProducerOptions, parse_producer_options
 
 _OWN: Final = ("topic", "includeHeaders")
-# What Spark itself leaves among the options of a writer.
+# Options that Spark itself passes to a writer.
 _OF_SPARK: Final = ("checkpointLocation", "path", "queryName")
 _NAMES: Final = {name.lower() for name in (*_OWN, *_OF_SPARK)}
 
@@ -21,16 +21,16 @@ class SinkOptions:
 
     client: ClientOptions
     producing: ProducerOptions
-    # Of all rows; None if each row says it in a column.
+    # The topic of all rows; None if they have a column for it.
     topic: str | None
     include_headers: bool
 
 
 def parse_sink_options(options: Mapping[str, str]) -> SinkOptions:
-    """Read and check all options of a write.
+    """Parse and check all options of a write.
 
     Raises:
-        PipelineError: an option is unknown, missing, or wrong.
+        PipelineError: an option is unknown, missing or invalid.
     """
     given = Given(options)
     for name in given.names:

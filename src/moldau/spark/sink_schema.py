@@ -1,7 +1,7 @@
 """The columns of rows that are written: those of Spark's Kafka sink, and ``timestamp``.
 
-Only ``value`` is needed. Other columns are left out, as Spark does: rows that were read from a
-topic can be written to another as they are.
+Only ``value`` is required. Unknown columns are ignored, as in Spark: rows that were read from a
+topic can be written to another one unchanged.
 """
 
 from typing import Final
@@ -24,7 +24,7 @@ _TEXT_OR_BYTES: Final = "string or binary"
 
 
 def check_sink_schema(schema: StructType, options: SinkOptions) -> None:
-    """Whether rows of this schema can be written.
+    """Check that rows of this schema can be written.
 
     Raises:
         PipelineError: a column is missing, or has a type that cannot be written.

@@ -1,8 +1,8 @@
-"""``format("moldau")``: what Spark finds by that name, for reading and for writing.
+"""``format("moldau")``: the data source class that Spark calls for reading and for writing.
 
-Spark pickles this class and calls it in Python processes of its own: ``schema`` and planning in
-short ones, a stream's reader in one that lives as long as the query, ``read`` in the workers of
-the tasks. So nothing here may hold a connection when it is made.
+Spark pickles this class and calls it in separate Python processes: ``schema`` and planning in
+short-lived ones, a stream's reader in one that runs as long as the query, ``read`` in the workers
+of the tasks. So constructors must not open connections.
 """
 
 from collections.abc import Iterable, Iterator
@@ -58,7 +58,7 @@ class MoldauDataSource(DataSource):
 
 
 class MoldauReader(DataSourceReader):
-    """A batch query: from the starting to the ending offsets as they are when it is planned."""
+    """A batch query, from the starting to the ending offsets at the time it is planned."""
 
     def __init__(self, options: SourceOptions, schema: StructType) -> None:
         self._options = options
@@ -81,7 +81,7 @@ class MoldauReader(DataSourceReader):
         return [ReadTask(tuple(each), moment_ms) for each in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        # Spark makes a task of its own where there is nothing to read.
+        # Spark adds a task itself if there is nothing to read.
         if not isinstance(partition, ReadTask):
             return iter(())
         how = HowToRead(self._options.client, self._options.fail_on_data_loss)
@@ -89,7 +89,7 @@ class MoldauReader(DataSourceReader):
 
     def _ranges(self) -> list[OffsetRange]:
         positions = Positions(cluster_of(self._options.client), self._options)
-        # All of them: offsets that are named must be named for every partition.
+        # All partitions: explicit offsets must be given for every one.
         wanted = positions.partitions()
         starts = positions.starting(wanted)
         ends = positions.ending(wanted)
@@ -114,5 +114,5 @@ class MoldauReader(DataSourceReader):
         return ranges
 
     def _is_named(self) -> bool:
-        """Whether both ends were named as offsets, so that their order is the user's doing."""
+        """Whether both ends are explicit offsets, so that a wrong order is the user's error."""
         return None not in (self._options.starting.offsets, self._options.ending.offsets)

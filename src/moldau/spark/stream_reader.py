@@ -1,8 +1,8 @@
-"""A stream: what is new at each trigger, within the limits, and nothing twice.
+"""The reader of a streaming query: new records at each trigger, within the limits, each once.
 
-Lives on the driver, in a Python process of its own for as long as the query runs. Spark asks in
-turn how far the next batch may go (``latestOffset``), for its tasks (``partitions``), and says
-when it is done (``commit``).
+It runs on the driver, in a separate Python process for as long as the query runs. For each batch
+Spark asks for the end offset (``latestOffset``) and the tasks (``partitions``), and reports when
+the batch is done (``commit``).
 """
 
 import time
@@ -45,7 +45,7 @@ from moldau.spark.tasks import plan_tasks
 
 
 class MoldauStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """A streaming query over the partitions that its options name, new ones included."""
+    """A streaming query over the partitions that it subscribes to, including new ones."""
 
     def __init__(self, options: SourceOptions, schema: StructType) -> None:
         self._options = options
@@ -53,14 +53,14 @@ class MoldauStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._positions: Positions | None = None
         self._initial: StreamOffset | None = None
         self._progress: GroupProgress | None = None
-        # With Trigger.AvailableNow: what was there when the query began.
+        # With Trigger.AvailableNow: the end offsets when the query started.
         self._target: Offsets | None = None
         self._latest: Offsets | None = None
-        # The first batch never waits for more to come.
+        # The first batch never waits for more records.
         self._last_trigger_s: float | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        # Spark asks again until the first batch has ended, and means the same place.
+        # Spark asks again until the first batch is done, and expects the same offsets.
         if self._initial is None:
             with pipeline_errors():
                 positions = self._ask()
@@ -80,14 +80,14 @@ class MoldauStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         position = decode_offset(start)
         if not position.is_initial:
-            # Spark asks for more when it has done all before; it tells so only with the next
-            # batch, and after the last one not at all.
+            # Everything before ``start`` is done. Spark calls commit() only with the next batch,
+            # and not at all after the last one.
             self._commit(position)
         with pipeline_errors():
             latest = self._fetch_latest()
             self._latest = latest
             known = go_on(position, latest, self._ask().topic_ids(latest), self._ask().why_gone)
-            # Now or never: what is returned here is in the checkpoint before it is looked at.
+            # The last chance: the result is in the checkpoint before partitions() is called.
             self._report(known.gaps)
             begin = self._with_new_partitions(known.begin, latest)
             self._report(ranges_between(begin, latest)[1])
@@ -95,7 +95,7 @@ class MoldauStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             latest = {**known.begin, **clamp(latest, self._target)}
             begin = {each: begin[each] for each in latest}
             if position.is_initial:
-                # Records may have come between the two questions.
+                # Records may have been appended between the two requests.
                 latest = {each: max(end, begin[each]) for each, end in latest.items()}
         if self._is_too_little(count_new(begin, latest)):
             return start
@@ -111,7 +111,7 @@ class MoldauStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         ended = decode_offset(end)
         if ended.is_initial:
-            # Nothing was there when the first batch was planned; Spark runs it all the same.
+            # There were no records when the first batch was planned; Spark runs it anyway.
             return []
         begin = decode_offset(start)
         if ended.start is not None:
@@ -152,7 +152,7 @@ class MoldauStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return positions.latest(positions.partitions())
 
     def _ranges(self, begin: StreamOffset, end: StreamOffset) -> list[OffsetRange]:
-        """What a batch reads that is in the checkpoint, be it planned now or by a run before."""
+        """The ranges of a batch in the checkpoint, planned by this run or an earlier one."""
         known = go_on(begin, end.offsets, end.topic_ids, self._ask().why_gone)
         spoiled = [each for each in known.gaps if each.partition not in {**end.offsets, **end.gone}]
         if spoiled:
@@ -170,7 +170,7 @@ class MoldauStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return [each for each in ranges if each not in lost]
 
     def _with_new_partitions(self, begin: Offsets, end: Offsets) -> Offsets:
-        """``begin``, with the first offsets of partitions that have come since."""
+        """``begin``, and the first offsets of partitions that were added since."""
         new = [partition for partition in end if partition not in begin]
         if not new:
             return begin
@@ -180,9 +180,9 @@ class MoldauStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {**begin, **earliest}
 
     def _is_too_little(self, count: int) -> bool:
-        """Whether to wait for more, as minOffsetsPerTrigger and maxTriggerDelay say."""
+        """Whether to wait for more records (minOffsetsPerTrigger and maxTriggerDelay)."""
         least = self._options.min_offsets_per_trigger
-        # What AvailableNow found when it began is all there will be.
+        # AvailableNow reads no more than it found at the start.
         if least is None or count >= least or self._target is not None:
             return False
         if self._last_trigger_s is None:
@@ -191,7 +191,7 @@ class MoldauStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return waited_ms < self._options.max_trigger_delay_ms
 
     def _report(self, gaps: Sequence[Gap]) -> None:
-        """Records are gone that the query has not read: stop, unless that was allowed."""
+        """Fail if unread records are lost, unless failOnDataLoss is false."""
         if gaps and self._options.fail_on_data_loss:
             partition, reason = gaps[0]
             raise PipelineError(

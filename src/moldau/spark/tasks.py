@@ -1,9 +1,9 @@
-"""Ranges of offsets into tasks: large ones split, small ones put together.
+"""Divides offset ranges into tasks: large ones can be split, small ones share a task.
 
-Spark's own source makes a task of every partition. A task costs some ten milliseconds whatever
-it reads, so partitions with little in them share one here; each is read as a whole and in order
-all the same. Splitting gives up the order of a partition and is done only where the options ask
-for it, as in Spark: ``minPartitions`` and ``maxRecordsPerPartition``.
+Spark's own source creates one task per partition. A task costs some ten milliseconds whatever it
+reads, so small ranges share a task here; each is still read as a whole and in order. Splitting
+gives up the order within a partition, so it is done only if the options ask for it, as in Spark:
+``minPartitions`` and ``maxRecordsPerPartition``.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from typing import Final
 
 from moldau.spark.offsets import OffsetRange
 
-# Reading so many records takes about as long as starting a task.
+# Reading this many records takes about as long as starting a task.
 MERGED_RECORDS: Final = 20_000
 
 
@@ -23,7 +23,7 @@ def plan_tasks(
     max_records_per_partition: int | None = None,
     merged_records: int = MERGED_RECORDS,
 ) -> list[list[OffsetRange]]:
-    """The ranges of each task; every record is in one of them, and no task is empty."""
+    """The ranges of each task; every record is in exactly one, and no task is empty."""
     pieces = [each for each in ranges if each.size > 0]
     if max_records_per_partition is not None:
         pieces = [
@@ -38,18 +38,18 @@ def plan_tasks(
 
 
 def split(whole: OffsetRange, parts: int) -> list[OffsetRange]:
-    """``whole`` in ``parts`` pieces, or as many as it has records, as equal as they can be."""
+    """Split ``whole`` evenly into ``parts`` pieces, at most one per record."""
     parts = max(1, min(parts, whole.size))
     cuts = [whole.start + whole.size * number // parts for number in range(parts + 1)]
     return [OffsetRange(whole.partition, first, last) for first, last in pairwise(cuts)]
 
 
 def _split_by_size(ranges: Sequence[OffsetRange], min_partitions: int) -> list[OffsetRange]:
-    """At least ``min_partitions`` pieces if there are as many records; large ranges give most."""
+    """At least ``min_partitions`` pieces if there are enough records, in proportion to size."""
     total = sum(each.size for each in ranges)
     if len(ranges) >= min_partitions or total == 0:
         return list(ranges)
-    # Rounded up, so that the sum does not fall short of what was asked for.
+    # Rounded up, so that there are at least as many as requested.
     return [
         part for each in ranges for part in split(each, -(-min_partitions * each.size // total))
     ]

@@ -1,14 +1,13 @@
-"""The driver's part of writing exactly once: one transaction for each micro-batch.
+"""The driver's part of exactly-once writes: one transaction for each micro-batch.
 
-Spark's checkpoint says which rows a micro-batch has, and a batch that failed is done again with
-the same rows. So a row is there exactly once if each batch is: the transaction makes its rows
-visible all together or not at all, and carries a mark that says so (``batch_marker``). A batch
-that Spark does again although it is marked is computed, for the sake of the query's state, but not
-written.
+Spark's checkpoint defines the rows of a micro-batch, and a failed batch is repeated with the same
+rows. So each row is written exactly once if each batch is: the transaction makes its rows visible
+atomically, together with a mark that the batch is written (``batch_marker``). If Spark repeats a
+marked batch it is computed, to update the query's state, but not written.
 
-The driver owns the transactions. The first one of a run takes the transactional id over: what a
-dead run left open is aborted, and what it may still have under way is refused. Consumers see only
-what was committed if they read with ``isolation.level=read_committed``.
+The driver owns the transactions. The first one of a run takes over the transactional id: open
+transactions of a dead run are aborted, and its late requests are fenced. Consumers see only
+committed rows if they read with ``isolation.level=read_committed``.
 """
 
 import sys
@@ -37,10 +36,10 @@ QUERY_ID: Final = "sql.streaming.queryId"
 
 
 class TransactionalWriter:
-    """The driver's part: one transaction after the other, and what is written so far."""
+    """Writes micro-batches in one transaction after the other, and tracks which are written."""
 
     def __init__(self, options: SinkOptions, note: CheckpointNote) -> None:
-        """Made before the query starts: then the checkpoint says what a run before has left."""
+        """Must be called before the query starts: reads what the last run left unfinished."""
         self._options = options
         self._note = note
         self._unfinished = note.unfinished_batch()
@@ -49,16 +48,16 @@ class TransactionalWriter:
         self._identity: TransactionIdentity | None = None
         self._marker: BatchMarker | None = None
         self._written: int | None = None
-        # Once a transaction has failed, what is written is no longer known here.
+        # After a failed transaction it is not known which batches are written.
         self._has_failed = False
-        # Batches come from Spark's thread, renewals of the mark from another one.
+        # Batches are written by Spark's thread, the mark is renewed by another one.
         self._lock = threading.Lock()
 
     def check_cluster(self) -> None:
-        """Find out early what cannot work.
+        """Detect before the first batch what cannot work.
 
         Raises:
-            PipelineError: the cluster has no transactions.
+            PipelineError: the cluster does not support transactions.
             ApiError: the topic does not exist.
         """
         if not supports_transactions(self._cluster):
@@ -71,7 +70,7 @@ class TransactionalWriter:
             layout_of(self._cluster, self._options.topic)
 
     def write(self, rows: "DataFrame", batch_id: int) -> None:
-        """Write one micro-batch, unless it is written already (Spark's ``foreachBatch``)."""
+        """Write one micro-batch unless it is already written (Spark's ``foreachBatch``)."""
         with self._lock, spark_errors(), pipeline_errors():
             query_id = rows.sparkSession.sparkContext.getLocalProperty(QUERY_ID)
             assert query_id is not None, "a micro-batch belongs to a query"
@@ -85,11 +84,11 @@ class TransactionalWriter:
             is_repeated = batch_id == self._unfinished
             step = next_step(batch_id, self._written, has_begun=has_begun, is_repeated=is_repeated)
             if step is Step.SKIP:
-                # State stores want to be asked, or the next batch would not find its state.
+                # The batch must be computed, or the next one would not find its state.
                 rows.write.format("noop").mode("overwrite").save()
                 return
-            # In this order: where the note is there must be a mark, and the mark is there before
-            # the batch, so that it is known of a batch that fails that it was not written.
+            # In this order: if the note exists there must be a mark, and the mark is committed
+            # before the batch, so that it shows whether a failed batch was written.
             if self._written is None:
                 self._in_transaction(batch_id, None)
             if not has_begun:
@@ -97,7 +96,7 @@ class TransactionalWriter:
             self._in_transaction(batch_id + 1, rows)
 
     def renew_mark(self, query_id: str) -> None:
-        """Commit the mark as it is, so that the coordinator does not forget it."""
+        """Commit the mark unchanged, so that the coordinator does not expire it."""
         with self._lock:
             if self._has_failed:
                 return
@@ -107,17 +106,17 @@ class TransactionalWriter:
             try:
                 self._in_transaction(self._written, None)
             except (ApiError, ConnectionFailed) as error:
-                # The mark stays what it was, whatever became of this. Whoever comes next takes
-                # over and reads it again; unless somebody else has done so.
+                # The mark is unchanged whether or not this was committed. The next call takes over
+                # and reads it again, unless another run has taken over.
                 if isinstance(error, ConnectionFailed) or error.code.retriable:
                     self._identity = None
                     self._has_failed = False
                 raise
 
     def retention_minutes(self, query_id: str) -> int | None:
-        """For how long the coordinator keeps a mark that is not renewed; None if it is not known.
+        """How long the coordinator keeps a mark that is not renewed; None if unknown.
 
-        Who may write need not be allowed to look at the settings of brokers.
+        A user who may write is not necessarily authorized to describe broker configs.
         """
         with self._lock:
             try:
@@ -132,7 +131,7 @@ class TransactionalWriter:
     def _take_over(self, query_id: str) -> None:
         if self._identity is not None:
             return
-        # In this order: when the mark is read, nobody can move it any more.
+        # In this order: once the mark is read, no other run can change it.
         identity = self._begin(TransactionIdentity(name_of(query_id)))
         self._written = self._marker_of(query_id).read()
         self._identity = identity
@@ -155,12 +154,12 @@ class TransactionalWriter:
             ) from None
 
     def _in_transaction(self, written: int, rows: "DataFrame | None") -> None:
-        """Write ``rows`` and the mark that so many batches are written, both or neither."""
+        """Write ``rows`` and the mark ``written`` (the number of batches), both or neither."""
         assert self._identity is not None
         assert self._marker is not None
         assert not self._has_failed
-        # Until the end is heard of, it may or may not be committed: only a run that takes over
-        # and reads the mark again knows.
+        # Until EndTxn is acknowledged the transaction may or may not be committed: only a run
+        # that takes over and reads the mark again can know.
         self._has_failed = True
         self._identity = identity = self._begin(self._identity)
         try:
@@ -178,7 +177,7 @@ class TransactionalWriter:
         try:
             self._transactions.end(identity, is_committed=False)
         except (ApiError, ConnectionFailed) as error:
-            # The next run aborts it, or the coordinator does when its time is over.
+            # The next run aborts it, or the coordinator after the transaction timeout.
             print(f"moldau: {identity.transactional_id} not aborted: {error}", file=sys.stderr)
 
     def _writers(self, rows: "DataFrame") -> int:
@@ -190,7 +189,7 @@ class TransactionalWriter:
 
 @contextmanager
 def spark_errors() -> Iterator[None]:
-    """Say in one line what Spark raises within a batch, before it wraps that once more."""
+    """Shorten Spark's errors within a batch to one line, before Spark wraps them again."""
     try:
         yield
     except (PySparkException, Py4JError) as error:

@@ -1,14 +1,14 @@
 """The two stages that write a micro-batch within one transaction.
 
-Within a transaction the batches of a partition have one sequence, so each target partition is
-written by exactly one task. Shuffling rows to get there would cost more than writing them. So the
-first stage does what costs: it encodes rows into the records of batches, hundreds of them to a
-piece. Only the pieces are shuffled, on a single machine only their places (``piece_files``); the
-second stage puts headers on them and sends them.
+Within a transaction the batches of a partition have consecutive sequence numbers, so each target
+partition is written by exactly one task. Shuffling the rows for that would cost more than writing
+them. So the first stage does the expensive work: it encodes rows into the records of batches,
+hundreds of them to a piece. Only the pieces are shuffled, on a single machine only their locations
+(``piece_files``); the second stage adds the batch headers and sends them.
 
-A task of the second stage must not run twice: what its first try has sent is part of the
-transaction already. So it never fails for a reason of its own but reports it, and if Spark runs it
-again all the same (a worker died) it refuses. Whatever is not a clean report ends the transaction.
+A task of the second stage must not run twice: the records that its first attempt sent are already
+part of the transaction. So it does not fail on errors but reports them, and refuses to run if
+Spark retries it anyway (a worker died). Any error or retry in the reports aborts the transaction.
 """
 
 import zlib
@@ -30,7 +30,7 @@ from moldau.spark.writing import BatchWriter, encoder_of, new_sender
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# The records are in the row, or else in a file.
+# The records are either in the row or in a file.
 PIECES: Final = (
     "writer int, topic string, partition int, count int, base_timestamp long, max_timestamp long, "
     "records binary, file string, position long, size int"
@@ -50,8 +50,8 @@ _PIECES: Final = pa.schema(
     ]
 )
 _NOWHERE: Final = (None, None, None)
-# How much the second stage takes at a time. With Spark's 64 MiB a task would first wait until
-# that much is made, then for the broker to have most of it, and so on in turns.
+# The size of the second stage's input batches. With Spark's default of 64 MiB a task would
+# alternate between waiting for that much input and waiting for the broker to take it.
 _ARROW_BATCH_BYTES: Final = "spark.sql.execution.arrow.maxBytesPerBatch"
 _SENT_AT_A_TIME: Final = 4 * 1024 * 1024
 REPORTS: Final = (
@@ -70,31 +70,31 @@ _REPORTS: Final = pa.schema(
 
 
 class Report(NamedTuple):
-    """What a task of the second stage has done."""
+    """The result of a task of the second stage."""
 
     stage: int
     attempt: int
     partitions: list[str]
     rows: int
     error: str | None
-    # Brokers were away, which is not for good.
+    # The brokers could not be reached, which may be temporary.
     is_outage: bool = False
 
 
 def write_in_transaction(
     rows: "DataFrame", options: SinkOptions, identity: TransactionIdentity, writers: int
 ) -> int:
-    """Write ``rows`` as part of a transaction, by so many tasks; gives their number.
+    """Write ``rows`` in a transaction with ``writers`` tasks; returns the number of rows.
 
     Raises:
-        PipelineError: a row cannot be written, the brokers do not take it, or a task ran twice.
+        PipelineError: a row cannot be written, the brokers reject it, or a task ran twice.
     """
 
     def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return iter([_as_arrow(write_pieces(batches, options, identity))])
 
     spark = rows.sparkSession
-    # The session is the query's own.
+    # The session belongs to this query alone.
     spark.conf.set(_ARROW_BATCH_BYTES, str(_SENT_AT_A_TIME))
     with piece_folder(spark) as folder:
 
@@ -109,13 +109,13 @@ def write_in_transaction(
 
 
 def _stages_tried_again(spark: "SparkSession", stages: Sequence[int]) -> list[int]:
-    """Those of ``stages`` of which something ran twice.
+    """Those of ``stages`` that have retried tasks or were retried as a whole.
 
-    A task knows how often it was tried, but not how often its stage was.
+    A task knows its own attempt number, but not that of its stage.
     """
     context = spark.sparkContext
     bus: Any = context._jsc.sc().listenerBus()
-    # What is known of stages follows their end a little later.
+    # The status of a stage is updated some time after its end.
     bus.waitUntilEmpty()
     tracker = context.statusTracker()
     infos = {stage: tracker.getStageInfo(stage) for stage in stages}
@@ -127,12 +127,12 @@ def _stages_tried_again(spark: "SparkSession", stages: Sequence[int]) -> list[in
 
 
 def check_reports(reports: Iterable[Report], tried_again: Collection[int]) -> None:
-    """Whether each target was written once, by a task that ran once.
+    """Check that each partition was written by one task, and that each task ran once.
 
-    ``tried_again`` are the stages of which something ran twice.
+    ``tried_again`` are the stages with retries.
 
     Raises:
-        PipelineError: what went wrong first.
+        PipelineError: the first error that is found.
     """
     writers: dict[str, int] = {}
     for number, report in enumerate(reports):
@@ -154,9 +154,9 @@ _TRIED_AGAIN: Final = (
 def encode_pieces(
     batches: Iterable[pa.RecordBatch], options: SinkOptions, writers: int, folder: str | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """The first stage: rows into the records of batches, with the task that will send them.
+    """The first stage: encode rows into pieces, each with the number of the task that sends it.
 
-    With a ``folder`` the records go to a file there.
+    With a ``folder`` the records are written to a file there.
     """
     with pipeline_errors(), ExitStack() as stack:
         file = None if folder is None else stack.enter_context(PieceFile(folder))
@@ -166,7 +166,7 @@ def encode_pieces(
 
 
 def as_rows(pieces: list[EncodedRecords], writers: int, file: PieceFile | None) -> pa.RecordBatch:
-    """Pieces as they are shuffled."""
+    """The rows that are shuffled, one for each piece."""
     rows: list[tuple[Any, ...]] = [
         (
             writer_of(piece.partition, writers),
@@ -186,14 +186,14 @@ def as_rows(pieces: list[EncodedRecords], writers: int, file: PieceFile | None) 
 
 
 def writer_of(target: TopicPartition, writers: int) -> int:
-    """Which task sends what is for a partition: the same in every process, and evenly."""
+    """The task that writes a partition: the same in every process, evenly distributed."""
     return (zlib.crc32(target.topic.encode()) + target.partition) % writers
 
 
 def write_pieces(
     batches: Iterable[pa.RecordBatch], options: SinkOptions, identity: TransactionIdentity
 ) -> Report:
-    """The second stage: send what came for this task's partitions."""
+    """The second stage: send the pieces for this task's partitions."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
@@ -233,13 +233,13 @@ def _send(
 
 
 def targets_of(batch: pa.RecordBatch) -> set[TopicPartition]:
-    """Where the pieces of a batch belong."""
+    """The target partitions of the pieces of a batch."""
     topics, partitions = (batch.column(name).to_pylist() for name in ("topic", "partition"))
     return set(map(TopicPartition, topics, partitions))
 
 
 def pieces_of(batch: pa.RecordBatch, reader: PieceReader) -> Iterator[EncodedRecords]:
-    """The pieces of a batch; what is in files is read one piece at a time."""
+    """The pieces of a batch; those in files are read one at a time."""
     for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
         _, topic, partition, count, base_timestamp, max_timestamp, records, *place = row
         payload = reader.read(Place(*place)) if records is None else records

@@ -1,7 +1,7 @@
-"""An error of Spark that nobody catches, as it is printed: where in the program, and one line.
+"""Prints uncaught errors of Spark: the place in the user's program, and one line.
 
-Python prints what Spark raises with the calls inside PySpark and all that the JVM has to say. What
-a user looks for is the line of the own program, and the line that says what is wrong.
+By default Python prints them with the calls inside PySpark and the stack traces of the JVM. A user
+looks for the line in their own program, and for the line that says what is wrong.
 """
 
 import sys
@@ -15,7 +15,7 @@ _INSIDE: Final = ("pyspark", "py4j")
 
 
 def show_one_line() -> None:
-    """From now on, print errors of Spark that nobody catches without what is inside Spark."""
+    """From now on, print uncaught errors of Spark without Spark's internals."""
     before = sys.excepthook
     if getattr(before, "is_moldaus", False):
         return
@@ -32,7 +32,7 @@ def show_one_line() -> None:
 
 
 def uncaught_text(error: BaseException, trace: TracebackType | None) -> str | None:
-    """What is printed of an error; None if it is not one of Spark's."""
+    """The text to print for an error; None if it is not one of Spark's."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 

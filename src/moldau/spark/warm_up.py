@@ -1,22 +1,23 @@
-"""What a session needs late in its start is begun early, beside what Spark does meanwhile.
+"""Does some of the later work of a session's start early, in parallel with Spark's start.
 
-Spark starts one step after another: a JVM, a context, a session. Each waits for the one before it,
-and a second core has nothing to do. Two costly things depend on none of these steps:
+Spark starts a JVM, a context and a session one after the other, while a second core is idle. Two
+expensive steps depend on none of these:
 
 * Python modules. The first call with an argument from Python to Java imports pandas, through
   PySpark's converter for arrays, and the registration of the format imports Arrow. They are
-  imported while the JVM comes up and this process would only wait for it.
-* Scala's reflection. MLlib's functions, which every session registers, look at Scala types, and the
-  tables for that take a second to build. They are built while Spark makes its context.
+  imported while this process waits for the JVM.
+* Scala's reflection. MLlib's functions, which every session registers, inspect Scala types, and
+  building the tables for that takes a second. It is done while Spark creates its context.
 
 Rules this module keeps:
 
-* A session never depends on it. What fails here is tried again, and told, by who needs it.
-* No step of Spark's is done here, nor any of its classes initialised: two threads that initialise
-  classes which need each other wait for ever. Reflection and Scala's library know nothing of
-  Spark, nothing that Spark does before its session uses reflection, and ``universe`` is a lazy
-  value, for which a second thread waits.
-* When the session is there it has ended: it has no more to do than the session itself waited for.
+* A session never depends on it. If something fails here, the code that needs it tries again and
+  reports the error.
+* It does none of Spark's own steps, and initializes none of its classes: two threads that
+  initialize classes which depend on each other deadlock. Reflection and Scala's library do not
+  depend on Spark, nothing that Spark does before its session uses reflection, and ``universe`` is
+  a lazy value, for which a second thread waits.
+* It has ended when the session is ready: it does only work that the session itself needs.
 """
 
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ from importlib import import_module
 from threading import Event, Thread
 from typing import Any, Final
 
-# In this order: the first is what a session asks for first.
+# In the order in which a session needs them.
 MODULES: Final = ("pyspark.testing", "moldau.spark.source")
 _POLL_S: Final = 0.02
 _PATIENCE_S: Final = 2.0
@@ -33,13 +34,13 @@ _PATIENCE_S: Final = 2.0
 
 @contextmanager
 def beside_start() -> Iterator[None]:
-    """Warm up while the block starts Spark; nothing to do where there is a JVM already."""
+    """Warm up while the block starts Spark; does nothing if there is a JVM already."""
     if _gateway() is not None:
         yield
         return
     has_ended = Event()
-    # PySpark forks while it runs. What the child does before it becomes a shell takes no lock that
-    # an import could hold.
+    # PySpark forks while this thread runs. Before its exec the child takes no lock that an import
+    # could hold.
     warming = Thread(target=_warm_up, args=(has_ended,), name="moldau-warm-up", daemon=True)
     warming.start()
     try:
@@ -47,7 +48,7 @@ def beside_start() -> Iterator[None]:
         has_ended.set()
         warming.join(_PATIENCE_S)
     finally:
-        # Of a start that failed: it stops waiting for a JVM, and nobody waits for it.
+        # After a failed start: the thread stops waiting for a JVM, and is not joined.
         has_ended.set()
 
 
@@ -63,8 +64,8 @@ def _warm_up(has_ended: Event) -> None:
 
 
 def build_reflection(gateway: Any) -> bool:
-    """Have the JVM build Scala's tables for reflection; whether that was possible."""
-    # The JVM may have died, or be one without these classes.
+    """Make the JVM build Scala's tables for reflection; returns whether it succeeded."""
+    # The JVM may have died, or may not have these classes.
     try:
         getattr(gateway.jvm.scala.reflect.runtime, "package").universe()  # noqa: B009
     except Exception:
@@ -73,7 +74,7 @@ def build_reflection(gateway: Any) -> bool:
 
 
 def _gateway() -> Any:
-    """PySpark's way to its JVM; None until there is one."""
+    """PySpark's gateway to its JVM; None until there is one."""
     from pyspark import SparkContext
 
     return SparkContext._gateway

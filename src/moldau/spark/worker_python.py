@@ -1,14 +1,14 @@
-"""The Python of Spark's workers: this one, with PySpark as it is installed here.
+"""The Python of Spark's workers: this one, with the installed PySpark.
 
-Spark puts a zip of PySpark in front of everything else on a worker's ``PYTHONPATH``. There is no
-bytecode in that zip, so each process that Spark starts compiles all of PySpark again, which takes
-a second of a core; and Spark starts one for each step of planning a query on a Python data source,
-one for each stream, and one that the workers are forked from. PySpark as pip installed it has its
-bytecode beside it. So the workers are started by a small ``python`` of our own, which takes
-Spark's own directory off the path and calls the real one.
+Spark puts a zip of PySpark first on a worker's ``PYTHONPATH``. The zip has no bytecode, so each
+process that Spark starts compiles all of PySpark again, which takes a second of a core; and Spark
+starts one for each step of planning a query on a Python data source, one for each stream, and one
+that the workers are forked from. The PySpark that pip installed has bytecode. So the workers are
+started by a small wrapper script ``python``, which removes Spark's directory from the path and
+calls the real one.
 
-Only for workers on this machine and a Spark that came with this Python's PySpark: elsewhere the
-zip may be all there is.
+Only for workers on this machine, and a Spark that is part of this Python's PySpark: otherwise the
+zip may be the only PySpark there is.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _PREFIX: Final = "moldau-python-"
 
 
 def spark_home(environment: Mapping[str, str]) -> Path | None:
-    """The directory of Spark, if it is that of the installed PySpark and not another one."""
+    """The home of the installed PySpark; None if ``SPARK_HOME`` is another one."""
     package = find_spec("pyspark")
     if package is None or package.origin is None:
         return None
@@ -34,7 +34,7 @@ def spark_home(environment: Mapping[str, str]) -> Path | None:
 
 
 def worker_python(executable: str, home: Path, cache: Path) -> Path:
-    """A command to be ``PYSPARK_PYTHON``: ``executable``, without ``home`` on its path.
+    """A command for ``PYSPARK_PYTHON``: ``executable`` without ``home`` on its path.
 
     Raises:
         OSError: it cannot be written to ``cache``.

@@ -1,7 +1,7 @@
-"""What a Spark task does to write its rows: encode, send, and wait until all are there.
+"""A Spark task that writes: encodes its rows, sends them and waits for the acknowledgements.
 
-Runs in Spark's Python workers, which live on from one micro-batch to the next; so do the
-connections, and the producer id with its sequences.
+Runs in Spark's Python workers, which are reused from one micro-batch to the next; so are the
+connections, and the producer id with its sequence numbers.
 """
 
 import os
@@ -30,16 +30,16 @@ _TOO_LARGE = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE)
 
 
 def write_rows(batches: Iterable[pa.RecordBatch], options: SinkOptions) -> int:
-    """Write all rows, and return when the brokers have them; gives their number.
+    """Write all rows and wait for the acknowledgements; returns the number of rows.
 
     Raises:
-        PipelineError: a row cannot be written, or the brokers do not take it.
+        PipelineError: a row cannot be written, or the brokers reject it.
     """
     return send_rows(batches, options).written
 
 
 def send_rows(batches: Iterable[pa.RecordBatch], options: SinkOptions) -> "BatchWriter":
-    """The same; gives the writer, which knows where the rows are."""
+    """The same, but return the writer, which has the offsets of the rows."""
     with pipeline_errors():
         cluster = cluster_in_task(options.client)
         with BatchWriter(_sender_of(cluster, options), options.producing.codec) as writer:
@@ -65,14 +65,14 @@ def encoder_of(cluster: Cluster, options: SinkOptions) -> Encoder:
 
 
 class BatchWriter:
-    """Encoded records through a sender. On leaving, all of them are there, or it raises."""
+    """Sends encoded records. Leaving the context waits until all are acknowledged, or raises."""
 
     def __init__(self, sender: Sender, codec: int) -> None:
         self._sender = sender
         self._codec = codec
         self._failure: ApiError | None = None
         self.written = 0
-        # For each batch that is there: its partition, its first offset and how many records it has.
+        # For each acknowledged batch: its partition, first offset and number of records.
         self.places: list[tuple[TopicPartition, int, int]] = []
 
     def add(self, records: EncodedRecords) -> None:
@@ -89,10 +89,10 @@ class BatchWriter:
         self._sender.add(batch)
 
     def send(self) -> None:
-        """Let the batches go that were added.
+        """Send the batches that were added.
 
         Raises:
-            PipelineError: one that was sent before has failed.
+            PipelineError: a batch that was sent earlier has failed.
         """
         self._sender.send_ready()
         self._check()
@@ -106,7 +106,7 @@ class BatchWriter:
                 self._sender.flush()
                 self._check()
         finally:
-            # What a task that failed has left behind must not meet the next one.
+            # Batches left over from a failed task must not be sent by the next one.
             self._sender.abandon()
 
     def _done(self, batch: EncodedBatch, error: ApiError | None) -> None:
@@ -124,7 +124,7 @@ class BatchWriter:
         if failure.code in _TOO_LARGE:
             remedy = "; a record is larger than max.message.bytes of the topic: raise that"
         if failure.code is ErrorCode.REQUEST_TIMED_OUT:
-            # Nobody has taken it for as long as kafka.delivery.timeout.ms.
+            # No broker has acknowledged it within kafka.delivery.timeout.ms.
             raise BrokersAway(str(failure))
         raise PipelineError(f"{failure}{remedy}")
 
@@ -133,7 +133,7 @@ _senders: dict[tuple[int, Cluster, ProducerOptions], Sender] = {}
 
 
 def _sender_of(cluster: Cluster, options: SinkOptions) -> Sender:
-    """This process's sender: its sequences go on from one task to the next."""
+    """This process's sender: its sequence numbers continue from one task to the next."""
     producing = options.producing
     # A forked process must not share the sockets of its parent.
     key = (os.getpid(), cluster, producing)
