@@ -1,4 +1,4 @@
-"""Streams and tables on Apache Spark, for people who think in Kafka Streams.
+"""Streams and tables on Apache Spark, with the concepts of Kafka Streams.
 
     from moldau.streams import App, Json, STRING, tumbling
 
@@ -12,7 +12,7 @@
     )
     app.run()
 
-Every stream and table has its DataFrame as ``.df``. Importing this imports no Spark.
+Every stream and table has its DataFrame as ``.df``. Importing this does not import Spark.
 """
 
 from moldau.streams.app import App

@@ -9,8 +9,8 @@
     if __name__ == "__main__":
         app.run()
 
-Everything but ``run`` and ``test`` works without Spark. A run makes the topics that are missing,
-starts a query for each sink and each cut, and goes on from the checkpoints of the last run.
+Everything but ``run`` and ``test`` works without Spark. A run creates missing topics, starts a
+query for each sink and each cut, and continues from the checkpoints of the last run.
 """
 
 import os
@@ -45,7 +45,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 
 
 class App:
-    """A streaming application. Its name is that of its checkpoints: keep it."""
+    """A streaming application. Its checkpoints are found by its name: do not change it."""
 
     def __init__(
         self,
@@ -58,15 +58,15 @@ class App:
         source_options: Mapping[str, str] | None = None,
         sink_options: Mapping[str, str] | None = None,
     ) -> None:
-        """``checkpoint_dir`` holds a directory for each app; by default it is the user's.
+        """``checkpoint_dir`` has a directory for each app; by default it is in the user's data.
 
-        ``security`` are Kafka's settings for a secured cluster: ``security.protocol``, ``ssl.*``
-        and ``sasl.*``; they hold for all that the app does.
-        ``delivery`` is ``at_least_once``, or ``exactly_once`` where the brokers have transactions.
+        ``security`` has Kafka's settings for a secured cluster, ``security.protocol``, ``ssl.*``
+        and ``sasl.*``, for all connections of the app.
+        ``delivery`` is ``at_least_once``, or ``exactly_once`` if the brokers support transactions.
         ``source_options`` and ``sink_options`` are those of ``format("moldau")``.
 
         Raises:
-            PipelineError: the name or the delivery cannot be.
+            PipelineError: the name or the delivery is invalid.
         """
         if not _NAME.fullmatch(name):
             raise PipelineError(
@@ -92,10 +92,10 @@ class App:
     def table(
         self, name: str, *, key: "Serde | None" = None, value: "Serde | None" = None, **how: Any
     ) -> AppTable:
-        """A compacted topic as a table, to compute with and to ask: ``table("totals").get(key)``.
+        """A compacted topic as a table, for operators and lookups: ``table("totals").get(key)``.
 
-        ``name`` is a topic, or an operator of this app whose table is written to one. Serdes that
-        are not given are those that the app writes it with, and otherwise as for ``Table.source``.
+        ``name`` is a topic, or an operator of this app whose table is written to one. The default
+        serdes are those that the app writes the topic with, or else those of ``Table.source``.
 
         Raises:
             PipelineError: the app writes the topic without naming the serdes, and none are given.
@@ -121,7 +121,7 @@ class App:
         return self._tables[which]
 
     def queries(self) -> list[Query]:
-        """What a run starts, in the order in which data flows.
+        """The queries that a run starts, in the order in which data flows.
 
         Raises:
             PipelineError: the app writes nothing.
@@ -129,7 +129,7 @@ class App:
         return plan_queries(self.topology, self.name)
 
     def describe(self, *, dot: bool = False) -> str:
-        """The topology as text, or as a graph for Graphviz; starts nothing."""
+        """The topology as text, or as a Graphviz graph; does not start Spark."""
         queries = self.queries()
         return dot_graph(self.name, queries) if dot else describe_queries(self.name, queries)
 
@@ -146,16 +146,16 @@ class App:
         debug: bool = False,
         patience_s: float | None = None,
     ) -> None:
-        """Run until Ctrl-C, SIGTERM, ``stop`` or a failure, showing how it goes.
+        """Run until Ctrl-C, SIGTERM, ``stop`` or a failure, and show the progress.
 
-        ``master`` and ``config`` are for the session of Spark, if there is none yet. ``trigger``
-        is how often a batch begins (``"5 seconds"``), at once by default; ``once`` ends when all
-        that is there is done. ``report`` is auto, table, lines, json or none, every ``interval_s``.
-        Brokers that go away are waited for, for as long as ``patience_s`` (None: without end).
+        ``master`` and ``config`` are for the Spark session. ``trigger`` is how often a batch starts
+        (``"5 seconds"``), by default immediately; with ``once`` the run ends when all existing
+        records are processed. ``report`` is auto, table, lines, json or none, every ``interval_s``.
+        If brokers are unavailable the run waits for up to ``patience_s`` (None: without limit).
 
         Raises:
-            PipelineError: something that the user can mend, in one line; with ``debug`` what
-                Spark raised.
+            PipelineError: an error that the user can fix, in one line; with ``debug`` Spark's own
+                exception is raised.
         """
         from moldau.streams.running import RunOptions, run_app
 
@@ -172,20 +172,20 @@ class App:
         run_app(self, options, on_progress)
 
     def stop(self) -> None:
-        """Let ``run`` return, from another thread; the batches under way end first."""
+        """Make ``run`` return, from another thread; the current batches are completed first."""
         self.stopping.set()
 
     def test(
         self, rows: "Mapping[str, Iterable[Row]]", *, rows_per_batch: int | None = None
     ) -> dict[str, list[tuple[Any, Any]]]:
-        """Rows in, rows out, no broker: what the app writes to each topic when it reads ``rows``.
+        """Return what the app writes to each topic when it reads ``rows``; needs no broker.
 
-        A row is ``(key, value)`` or ``(key, value, timestamp)`` in plain Python, what comes out
-        ``(key, value)``; what is bytes already is taken as it is. All rows of a topic are one
-        micro-batch unless ``rows_per_batch`` says otherwise.
+        An input row is ``(key, value)`` or ``(key, value, timestamp)`` in plain Python, an output
+        row ``(key, value)``; bytes are used unchanged. All rows of a topic are one micro-batch
+        unless ``rows_per_batch`` is given.
 
         Raises:
-            PipelineError: something that the user can mend, in one line.
+            PipelineError: an error that the user can fix, in one line.
         """
         from moldau.spark import readable_errors, session
         from moldau.spark.session import running_session
@@ -197,7 +197,7 @@ class App:
             return run_test(spark, queries, rows, rows_per_batch=rows_per_batch)
 
     def status(self) -> status.AppStatus:
-        """How far the queries are, by their checkpoints and the ends of their topics."""
+        """The progress of the queries, from their checkpoints and the end offsets of topics."""
         with pipeline_errors(), self.admin() as admin:
             return status.read_status(admin, self.name, self.local_folder(), self.queries())
 
@@ -207,10 +207,10 @@ class App:
             return resetting.plan_reset(admin, self.name, self.local_folder(), self.queries())
 
     def reset(self) -> None:
-        """Forget progress and state: the next run begins anew.
+        """Delete progress and state: the next run starts from the beginning.
 
         Raises:
-            PipelineError: the app runs.
+            PipelineError: the app is running.
         """
         folder = self.local_folder()
         with pipeline_errors(), self.admin() as admin:
@@ -218,36 +218,36 @@ class App:
             resetting.execute_reset(admin, self.name, folder, plan)
 
     def admin(self) -> Admin:
-        """A client of the brokers, to be closed.
+        """An admin client, which the caller must close.
 
         Raises:
-            PipelineError: the security settings are wrong.
+            PipelineError: the security settings are invalid.
         """
         return Admin(self.bootstrap, security=self._client_security())
 
     def claim(self) -> RunClaim:
-        """What says on the cluster that the app runs.
+        """The claim that marks the app as running on the cluster.
 
         Raises:
-            PipelineError: the security settings are wrong.
+            PipelineError: the security settings are invalid.
         """
         folder = local_path(self.checkpoint_dir)
         where = self.checkpoint_dir if folder is None else str(folder.resolve())
         return RunClaim(self.bootstrap, self._client_security(), self.name, where)
 
     def reading_options(self) -> dict[str, str]:
-        """Those of the source, with what it takes to reach the cluster."""
+        """The options of the source, with the security settings."""
         return {**self._connecting(), **self.source_options}
 
     def writing_options(self) -> dict[str, str]:
-        """Those of the sink, with what it takes to reach the cluster."""
+        """The options of the sink, with the security settings."""
         return {**self._connecting(), **self.sink_options}
 
     def local_folder(self) -> Path:
-        """Where the checkpoints of this app are.
+        """The local directory of this app's checkpoints.
 
         Raises:
-            PipelineError: somewhere that only Spark can reach.
+            PipelineError: the checkpoints are not on a local file system.
         """
         folder = local_path(self.checkpoint_dir)
         if folder is None:
@@ -258,7 +258,7 @@ class App:
         return folder / self.name
 
     def _sink_of(self, name: str) -> Node | None:
-        """The sink that writes to the topic ``name``, or the table that is called so."""
+        """The sink that writes the topic ``name``, or the table with this name."""
         sinks = self.topology.sinks()
         by_topic = [each for each in sinks if each.topic == name]
         by_name = [each for each in sinks if any(parent.name == name for parent in each.parents)]
@@ -277,7 +277,7 @@ class App:
         )
 
     def _inputs(self) -> TopicInputs:
-        """Where the DataFrames of single streams read from."""
+        """The inputs for the DataFrames of single streams (``.df``)."""
         from moldau.spark import session
 
         spark = session(self.name)

@@ -1,9 +1,9 @@
-"""The checkpoints of an app: one directory, one directory in it for each query.
+"""The checkpoints of an app: one directory, with a subdirectory for each query.
 
-Spark writes them; here they are only read, to say how far a query has come without starting one.
-A checkpoint has for each batch a file in ``offsets/``, written before the batch (up to where it
-reads), and one in ``commits/``, written after it. So the last commit says what is done for good,
-and a newer file of offsets what the next start will do again.
+Spark writes them; here they are only read, to get the progress of a query without starting it. A
+checkpoint has for each batch a file in ``offsets/``, written before the batch (its end offsets),
+and one in ``commits/``, written after it. So the last commit is the last completed batch, and a
+newer offsets file is a batch that the next start will repeat.
 """
 
 import json
@@ -25,22 +25,22 @@ _SCHEME: Final = re.compile(r"([a-z][a-z0-9+.-]+):(?=/)")
 
 @dataclass(frozen=True)
 class QueryCheckpoint:
-    """How far a query has come, by what is on disk."""
+    """The progress of a query according to its checkpoint."""
 
-    # The last batch that is done, and the one that was begun and not ended, if there is one.
+    # The last completed batch, and the one that was started and not completed, if any.
     committed_batch: int | None = None
     open_batch: int | None = None
     # When the last batch was planned.
     planned_ms: int | None = None
     watermark_ms: int | None = None
-    # Up to where the last batch that is done has read.
+    # The end offsets of the last completed batch.
     offsets: Offsets = field(default_factory=dict)
 
 
 def default_checkpoint_dir(environment: Mapping[str, str]) -> Path:
-    """Belongs to one user and outlives reboots: without its checkpoint an app begins anew.
+    """A directory of the user that survives reboots: without its checkpoint an app starts over.
 
-    Not within the directory of ``moldau start``, where every directory is a partition.
+    Not in the data directory of ``moldau start``, where every directory is a partition.
     """
     base = environment.get("XDG_DATA_HOME") or os.path.join(
         environment.get("HOME") or os.path.expanduser("~"), ".local", "share"
@@ -62,7 +62,7 @@ def read_checkpoint(folder: Path) -> QueryCheckpoint:
     """The checkpoint of one query; empty if there is none yet.
 
     Raises:
-        PipelineError: a file of it cannot be understood.
+        PipelineError: one of its files cannot be parsed.
     """
     planned = _batches(folder / "offsets")
     commits = _batches(folder / "commits")
@@ -87,20 +87,20 @@ def read_checkpoint(folder: Path) -> QueryCheckpoint:
 
 
 def delete_checkpoints(folder: Path) -> None:
-    """Forget an app's progress and state; nothing if there is none."""
+    """Delete an app's progress and state, if there is any."""
     if folder.exists():
         shutil.rmtree(folder)
 
 
 def _batches(folder: Path) -> list[int]:
-    """The batches that have a file; Spark writes under another name and renames."""
+    """The batches that have a file; Spark writes files under another name and renames them."""
     if not folder.is_dir():
         return []
     return sorted(int(each.name) for each in folder.iterdir() if each.name.isdigit())
 
 
 def _read_log(path: Path) -> tuple[dict[str, Any], list[object]]:
-    """A file of offsets: its version, what is known of the batch, a line for each source."""
+    """Parse an offsets file: a version, metadata of the batch, and a line for each source."""
     try:
         version, *lines = path.read_text(encoding="utf-8").splitlines()
         if not version.startswith("v") or not lines:

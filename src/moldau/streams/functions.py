@@ -1,17 +1,17 @@
-"""Functions given by users: called with Spark's Columns, and giving Columns.
+"""Functions of users: called with Spark's Columns, and returning Columns.
 
     orders.map_values(lambda value: value.amount * 2)
     orders.filter(lambda key, value: key.isNotNull() & (value.amount > 100))
     orders.map(lambda key, value, timestamp: (value.customer, {"amount": value.amount}))
 
-Arguments named ``key``, ``value``, ``timestamp``, ``window`` or ``headers`` get those columns. Of
-other names, one alone gets the value, and two get key and value. What it gives may be a Column, a
-literal, or a dict, which becomes a struct. A field is an attribute, also one that is named like a
-method of Spark's (``value.name``, see ``fields``).
+Arguments named ``key``, ``value``, ``timestamp``, ``window`` or ``headers`` get those columns. With
+other names, a single argument gets the value, and two get key and value. The result may be a
+Column, a literal, or a dict, which becomes a struct. A field is an attribute, even if it has the
+name of a method of Column (``value.name``, see ``fields``).
 
-It runs once, when the query is compiled, and Spark runs the expression that it gave, without
-Python. Where rows must go through Python, Spark's own ``udf`` makes such a function of one on plain
-values:
+The function is called once, when the query is compiled, and Spark evaluates the returned expression
+without Python. If rows must go through Python, Spark's own ``udf`` turns a function on plain values
+into such a function:
 
     from pyspark.sql.functions import udf
     orders.map_values(udf(lambda value: parse(value), "amount double, customer string"))
@@ -32,10 +32,10 @@ _BY_NAME: Final = ("key", "value", "timestamp", "window", "headers")
 
 
 def call(function: Function, rows: "DataFrame") -> Any:
-    """What ``function`` makes of the columns of ``rows``.
+    """Call ``function`` with the columns of ``rows`` and return its result.
 
     Raises:
-        PipelineError: it asks for other arguments than there are, or cannot take Columns.
+        PipelineError: it has unknown arguments, or fails when called with Columns.
     """
     from pyspark.errors import PySparkException
     from pyspark.sql import functions as F
@@ -56,7 +56,7 @@ def call(function: Function, rows: "DataFrame") -> Any:
     except (PipelineError, PySparkException):
         raise
     except Exception as error:
-        # Most often it was written for plain values.
+        # Most likely it was written for plain values.
         raise PipelineError(
             f"{describe(function)} failed: {type(error).__name__}: {error}. It is called once, "
             "with Spark's Columns; pyspark.sql.functions.udf makes it one for plain values"
@@ -64,7 +64,7 @@ def call(function: Function, rows: "DataFrame") -> Any:
 
 
 def _columns(function: Function) -> list[str]:
-    """The columns that the arguments of ``function`` stand for, in their order."""
+    """The columns for the arguments of ``function``, in order."""
     names = _parameters(function)
     by_place = [name for name in names if name not in _BY_NAME]
     free = [name for name in ("key", "value") if name not in names]
@@ -73,18 +73,18 @@ def _columns(function: Function) -> list[str]:
             f"{describe(function)} has the arguments {', '.join(names)}: there are key and value, "
             f"and by name {', '.join(_BY_NAME)}"
         )
-    # The value is what a function is usually about: it goes to the last place.
+    # Most functions are about the value, so it comes last.
     places = iter(free[len(free) - len(by_place) :])
     return [name if name in _BY_NAME else next(places) for name in names]
 
 
 def condition(function: Function, rows: "DataFrame", *, may_be_constant: bool = False) -> "Column":
-    """What ``function`` says of each of ``rows``: true, false or null.
+    """The condition that ``function`` returns for ``rows``: true, false or null for each row.
 
-    ``may_be_constant`` lets a function that looks at nothing say True of all of them.
+    With ``may_be_constant`` a function that uses no column may return True.
 
     Raises:
-        PipelineError: as ``call``, or it gave a bool of Python, which says nothing of any record.
+        PipelineError: as ``call``, or it returned a Python bool, the same for every record.
     """
     result = call(function, rows)
     if isinstance(result, bool) and not (may_be_constant and result and _is_constant(function)):
@@ -97,20 +97,20 @@ def condition(function: Function, rows: "DataFrame", *, may_be_constant: bool = 
 
 
 def _is_constant(function: Function) -> bool:
-    """Whether it looks at no attribute of anything: ``lambda value: True``."""
+    """Whether it accesses no names or attributes: ``lambda value: True``."""
     code = getattr(function, "__code__", None)
     return code is not None and not code.co_names
 
 
 def column(result: Any) -> "Column":
-    """The Column for what a user's function gave."""
+    """The result of a user's function as a Column."""
     from pyspark.sql import Column
     from pyspark.sql import functions as F
 
     from moldau.streams.fields import plain
 
     if isinstance(result, Column):
-        # What is done with it here is done with Spark's methods.
+        # Without our field access: from here on Spark's own methods are needed.
         return plain(result)
     if isinstance(result, Mapping):
         return F.struct(*(column(value).alias(name) for name, value in result.items()))
@@ -118,10 +118,10 @@ def column(result: Any) -> "Column":
 
 
 def pair(function: Function, result: Any) -> "tuple[Column, Column]":
-    """Key and value, from a function that gives both.
+    """The key and value that ``function`` returned.
 
     Raises:
-        PipelineError: it gave something else.
+        PipelineError: it returned something else.
     """
     if isinstance(result, Sequence) and not isinstance(result, str) and len(result) == 2:
         return column(result[0]), column(result[1])
@@ -132,7 +132,7 @@ def pair(function: Function, result: Any) -> "tuple[Column, Column]":
 
 
 def describe(function: Function) -> str:
-    """Where to find ``function``: its name, or its line if it has none."""
+    """``function`` in error messages: its name, or its line if it has none."""
     name = getattr(function, "__name__", type(function).__name__)
     code = getattr(function, "__code__", None)
     if name == "<lambda>" and code is not None:

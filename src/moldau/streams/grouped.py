@@ -1,17 +1,17 @@
-"""A stream by its keys: counted, aggregated, reduced; all of it, or by windows.
+"""A stream grouped by key: counted, aggregated or reduced, as a whole or by windows.
 
-Two kinds of functions, and a choice:
+There are two kinds of functions:
 
 * ``aggregate`` takes Spark's own aggregates (``F.sum(value.amount)``). They run in the JVM, combine
-  rows before the shuffle, and keep only their sums as state. Use them where they say it.
+  rows before the shuffle, and keep only their results as state. Use them wherever possible.
 * ``reduce`` and ``fold`` take any Python function of two values. Each row goes through Python and
-  the state through a socket (transformWithState): several times slower, but nothing is impossible.
-  Of sessions and sliding windows the records are kept until the window is final.
+  the state through a socket (transformWithState): several times slower, but any computation is
+  possible. For session and sliding windows the records are kept until the window is final.
 
-The result is a table: one value per key, or per key and window, given out whenever it has changed;
-of sessions and sliding windows only when it is final. The timestamp of a value is that of its
-latest record; of a window, its last moment. Records without a key or a value are left out, as in
-Kafka Streams.
+The result is a table: one value per key, or per key and window, emitted whenever it has changed;
+for session and sliding windows only when it is final. The timestamp of a value is that of its
+latest record; for a window, the window's last instant. Records without a key or a value are
+ignored, as in Kafka Streams.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class GroupedStream:
-    """A stream by its keys."""
+    """A stream grouped by key."""
 
     def __init__(self, topology: Topology, node: Node, windows: Windows | None = None) -> None:
         self._topology = topology
@@ -46,11 +46,11 @@ class GroupedStream:
         self._windows = windows
 
     def windowed_by(self, windows: Windows) -> "GroupedStream":
-        """By key and window: ``windowed_by(tumbling("5 minutes", grace="30 seconds"))``."""
+        """Group by key and window: ``windowed_by(tumbling("5 minutes", grace="30 seconds"))``."""
         return GroupedStream(self._topology, self._node, windows)
 
     def count(self, *, name: str | None = None) -> Table:
-        """How many records there are."""
+        """Count the records."""
 
         def counted(_: "DataFrame") -> "Column":
             from pyspark.sql import functions as F
@@ -62,7 +62,7 @@ class GroupedStream:
     def aggregate(
         self, function: Function | None = None, *, name: str | None = None, **fields: Function
     ) -> Table:
-        """By Spark's aggregates, one as the value, or several as the fields of a struct:
+        """Aggregate with Spark's functions; one is the value, several are the fields of a struct:
 
         ``aggregate(lambda value: F.sum(value.amount))``,
         ``aggregate(total=lambda value: F.sum(value.amount), orders=lambda value: F.count("*"))``
@@ -80,7 +80,7 @@ class GroupedStream:
         return self._aggregated("aggregate", aggregated, name)
 
     def reduce(self, function: Callable[[Any, Any], Any], *, name: str | None = None) -> Table:
-        """By a Python function of two values, what was and what is new: ``lambda a, b: max(a, b)``.
+        """Combine the result so far with each new value, in Python: ``lambda a, b: max(a, b)``.
 
         Values are plain Python (a struct is a dict), and the result has the type of the values.
         """
@@ -94,9 +94,9 @@ class GroupedStream:
         *,
         name: str | None = None,
     ) -> Table:
-        """By a Python function of what was, at first ``initial``, and a value: Kafka's aggregator.
+        """Combine the result so far, at first ``initial``, with each value: Kafka's aggregator.
 
-        ``returns`` is the type of the result in Spark's words; values are plain Python.
+        ``returns`` is the type of the result as Spark's DDL; values are plain Python.
         """
         return self._folded("fold", function, initial, returns, name)
 
@@ -106,7 +106,7 @@ class GroupedStream:
         def build(_: Compilation, rows: "DataFrame") -> "DataFrame":
             return _aggregate(rows, windows, aggregate)
 
-        # Of these Spark follows the event time through a query.
+        # For these Spark propagates the event time through a query.
         chains = isinstance(windows, TimeWindows)
         return self._table(operator, name, build, _spark_words(windows), chains=chains)
 
@@ -172,19 +172,19 @@ def _aggregate(rows: "DataFrame", windows: Windows | None, aggregate: "Aggregate
         return aggregate_sliding(rows, windows, value)
     grouped = with_watermark(rows, windows.grace).groupBy("key", windows.column()).agg(value)
     if isinstance(windows, SessionWindows):
-        # Spark's session ends with the gap, that of Kafka Streams with its last record.
+        # In Spark a session includes the gap, in Kafka Streams it ends with its last record.
         start, gap = F.col("window.start"), F.expr(f"interval {spark_interval(windows.gap)}")
         last = F.col("window.end") - gap
         window = F.struct(start.alias("start"), last.alias("end")).alias("window")
         return grouped.select("key", window, "value", last.alias("timestamp"))
-    # The last moment of the window, in which Spark still knows the event time.
+    # The window's last instant, in a column that Spark still recognizes as the event time.
     return grouped.withColumn("timestamp", F.window_time("window"))
 
 
 def _countable(rows: "DataFrame") -> "DataFrame":
     from pyspark.sql import functions as F
 
-    # A window of an operator before has had its say: the timestamp is of it.
+    # A window of an earlier operator is not needed: the timestamp is in it.
     return rows.where(F.col("key").isNotNull() & F.col("value").isNotNull()).drop("window")
 
 

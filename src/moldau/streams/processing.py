@@ -14,8 +14,8 @@
 
     pings.process(Silence(), returns="string")
 
-What it gives out becomes records with the same key. The class is pickled and sent to Spark's
-workers: state belongs into ``states``, for attributes are lost with the worker.
+The returned values become records with the same key. The class is pickled and sent to Spark's
+workers: keep state in ``states``, because attributes are lost with the worker.
 """
 
 from abc import ABC, abstractmethod
@@ -38,17 +38,17 @@ _TIME_MODES: Final = {"event": "EventTime", "processing": "ProcessingTime"}
 
 
 class Context:
-    """What a processor can know and do for the key at hand."""
+    """The times and timers of the current key."""
 
     def __init__(self, handle: Any, timestamp_ms: int, now_ms: int) -> None:
-        # Of the record, or the time that the timer was set to.
+        # The timestamp of the record, or the time of the timer.
         self.timestamp_ms = timestamp_ms
-        # What timers go by: the watermark or, by processing time, the clock.
+        # The current time for timers: the watermark or, with processing time, the clock.
         self.now_ms = now_ms
         self._handle = handle
 
     def set_timer(self, at_ms: int) -> None:
-        """Have ``on_timer`` called for this key when the time has come."""
+        """Call ``on_timer`` for this key at the given time."""
         self._handle.registerTimer(at_ms)
 
     def delete_timer(self, at_ms: int) -> None:
@@ -59,17 +59,17 @@ class Context:
 
 
 class Processor(ABC):
-    """A class of the user's: what happens with a record, knowing those before with its key."""
+    """Processes records with state per key; to be subclassed by users."""
 
     def init(self, states: "States") -> None:  # noqa: B027
-        """Get the state: ``self.last = states.value("last")``; also ``list`` and ``map``."""
+        """Create the state: ``self.last = states.value("last")``; also ``list`` and ``map``."""
 
     @abstractmethod
     def process(self, context: Context, key: Any, value: Any) -> Iterable[Any] | None:
-        """A record; gives the values to give out. A struct is a dict, on the way in and out."""
+        """Process a record; returns the values to emit. A struct is a dict, in and out."""
 
     def on_timer(self, context: Context, key: Any) -> Iterable[Any] | None:
-        """A timer of this key has come; gives the values to give out."""
+        """Handle a timer of this key that is due; returns the values to emit."""
         return ()
 
 
@@ -117,8 +117,8 @@ def _transformed(
     from moldau.streams.keyed_state import struct_type, transform, with_offset
     from moldau.streams.user_processor import UserProcessor
 
-    # A column of which Spark does not know that it is the event time: otherwise it would drop
-    # records that are behind the watermark, and a processor sees all of them.
+    # A column that Spark does not recognize as the event time: otherwise it would drop records
+    # that are behind the watermark, but a processor must get all of them.
     moment = F.timestamp_micros(F.unix_micros("timestamp")).alias("timestamp")
     rows = with_offset(rows).where(F.col("key").isNotNull())
     rows = rows.select("key", "value", moment, "offset")

@@ -1,8 +1,8 @@
-"""What a running query tells of itself, as the five numbers that people look at.
+"""The progress of a running query: rate, lag, watermark and state size.
 
-Spark reports each micro-batch, and while nothing comes now and then that nothing came. A
-``Meter`` follows these reports of one query: how many records a second, how many are still to be
-read, how far event time has come, and how large the state is. It reads no clock and asks nobody.
+Spark reports each micro-batch, and while idle periodically that there is none. A ``Meter``
+evaluates these reports of one query: records per second, records still to be read, the event time
+reached, and the size of the state. It does no I/O and reads no clock.
 """
 
 import json
@@ -18,7 +18,7 @@ Report = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class QueryProgress:
-    """One query at one moment; None is what Spark has not told (yet)."""
+    """The progress of one query; None is a value that Spark has not reported (yet)."""
 
     query: str
     batch_id: int | None = None
@@ -30,12 +30,12 @@ class QueryProgress:
     state_bytes: int | None = None
     late_records: int = 0
     batch_ms: int | None = None
-    # For how long brokers have been away, and what came of asking them; None if they answer.
+    # How long brokers have been unavailable, and the error; None if they answer.
     away_s: float | None = None
     away_reason: str | None = None
 
     def without_brokers(self, away_s: float, reason: str) -> "QueryProgress":
-        """The same while brokers are away: what there is to read is not known then."""
+        """The same while brokers are unavailable: the lag is unknown then."""
         return replace(self, lag=None, records_per_s=0.0, away_s=away_s, away_reason=reason)
 
     def as_json(self) -> dict[str, Any]:
@@ -43,21 +43,21 @@ class QueryProgress:
 
 
 class Meter:
-    """Follows the reports of one query."""
+    """Evaluates the reports of one query."""
 
     def __init__(self, query: str, started_s: float) -> None:
         self._query = query
         self._seen = ""
         self._records = 0
         self._late = 0
-        # When a report was last seen, how long it took to come, and the rate until then.
+        # When the last report was seen, the time between the last two, and the rate in it.
         self._reported_s = started_s
         self._span_s = 0.0
         self._rate = 0.0
 
     def observe(self, reports: Sequence[Report], now_s: float) -> QueryProgress:
-        """How the query is doing, by its latest ``reports``: those seen before, and newer ones."""
-        # Spark's timestamps are ISO 8601 with as many digits each: in the order of their text.
+        """The progress of the query from its latest ``reports``, which may include earlier ones."""
+        # Spark's timestamps are ISO 8601 of equal length: they sort as text.
         new = [each for each in reports if str(each.get("timestamp", "")) > self._seen]
         self._count(new, now_s)
         if not reports:
@@ -88,12 +88,12 @@ class Meter:
             self._span_s = since_s
             self._reported_s = now_s
         elif since_s > 2 * self._span_s:
-            # A batch takes its time, but this is silence.
+            # Much longer than a batch: the query is idle.
             self._rate = 0.0
 
 
 def lag_of(report: Report) -> int | None:
-    """Records that were there and not read when the batch was planned; None if no source says."""
+    """The unread records when the batch was planned; None if no source reports them."""
     sources = report.get("sources") or ()
     known = [(offsets_in(each["endOffset"]), offsets_in(each["latestOffset"])) for each in sources]
     lags = [count_new(end, latest) for end, latest in known if latest]
@@ -101,7 +101,7 @@ def lag_of(report: Report) -> int | None:
 
 
 def watermark_of(report: Report) -> int | None:
-    """How far event time has come, in milliseconds; None before the first record."""
+    """The watermark in milliseconds; None before the first record."""
     text = (report.get("eventTime") or {}).get("watermark")
     if not text:
         return None
@@ -110,7 +110,7 @@ def watermark_of(report: Report) -> int | None:
 
 
 def offsets_in(encoded: object) -> Offsets:
-    """A position of our source, as reports and checkpoints have it; nothing of another's."""
+    """A position of our source in a report or checkpoint; empty for other sources."""
     try:
         decoded = json.loads(encoded) if isinstance(encoded, str) else encoded
         return decode_offset(decoded).offsets if isinstance(decoded, Mapping) else {}
@@ -119,10 +119,10 @@ def offsets_in(encoded: object) -> Offsets:
 
 
 def _total(operators: Sequence[Report], name: str) -> int | None:
-    """Over all stateful operators; None for a query without any."""
+    """The sum over all stateful operators; None for a query without any."""
     return sum(int(each.get(name) or 0) for each in operators) if operators else None
 
 
 def _late_records(report: Report) -> int:
-    """Records that came after their window was closed."""
+    """Records that arrived after their window was closed."""
     return _total(report.get("stateOperators") or (), "numRowsDroppedByWatermark") or 0

@@ -1,6 +1,6 @@
-"""Progress on the terminal: a table that stays in place, or a line per query, or JSON.
+"""Progress on the terminal: a table that is updated in place, a line per query, or JSON.
 
-What is shown is decided here as text and nothing else; ``progress`` has the numbers.
+This module only formats text; ``progress`` has the numbers.
 """
 
 import json
@@ -18,7 +18,7 @@ _UNKNOWN: Final = "-"
 
 
 class Report(Enum):
-    """How an app says how it is doing."""
+    """How an app shows its progress."""
 
     AUTO = "auto"
     TABLE = "table"
@@ -27,14 +27,14 @@ class Report(Enum):
     NONE = "none"
 
     def on(self, out: TextIO) -> "Report":
-        """What ``auto`` means for ``out``: a terminal can be rewritten, a log file cannot."""
+        """Resolve ``auto`` for ``out``: a table on a terminal, lines in a log file."""
         if self is not Report.AUTO:
             return self
         return Report.TABLE if out.isatty() else Report.LINES
 
 
 class LiveLines:
-    """Lines on a terminal that are drawn again in their place; elsewhere they follow each other."""
+    """Lines that are redrawn in place on a terminal, and appended elsewhere."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -42,10 +42,10 @@ class LiveLines:
 
     def show(self, lines: Sequence[str]) -> None:
         if self._out.isatty():
-            # To the first line of what was drawn last, and clear what is below.
+            # Move to the first line that was drawn, and clear everything below.
             self._out.write(f"\x1b[{self._height}F\x1b[J" if self._height else "")
-            # A line that is folded would be two, and one that has scrolled out of the terminal
-            # cannot be drawn again: then the way back up is not known.
+            # A wrapped line would count twice, and one that has scrolled out of the terminal cannot
+            # be redrawn: then the number of lines to move up would be wrong.
             size = shutil.get_terminal_size()
             lines = [line[: size.columns] for line in lines[: size.lines - 1]]
             self._height = len(lines)
@@ -54,7 +54,7 @@ class LiveLines:
 
 
 class ProgressView:
-    """Shows the progress of all queries of an app, again and again."""
+    """Shows the progress of all queries of an app repeatedly."""
 
     def __init__(self, app: str, report: Report, out: TextIO) -> None:
         self._app = app
@@ -75,7 +75,7 @@ class ProgressView:
 
 
 def table_lines(app: str, progress: Sequence[QueryProgress], elapsed_s: float) -> list[str]:
-    """The table of all queries, as lines without their ends."""
+    """The table of all queries, as lines without line ends."""
     rows = [_HEADER, *(_cells(each) for each in progress)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADER))]
     lines = [f"{app}: running for {elapsed_s:,.0f} s (Ctrl-C stops it)"]

@@ -1,17 +1,17 @@
-"""Which queries of Spark compute a topology, and where it has to be cut into several.
+"""Divides a topology into Spark queries, and decides where it is cut.
 
-One query writes one sink and computes all that the sink stands on. Spark allows several stateful
-operators in one query only if all of them run in append mode and hand on the event time; and what
-is looked up must lie in a topic. Everywhere else the topology is cut: the rows of a stateful
-operator are written to an internal topic by a query of their own, and the queries behind it read
-them from there, as Kafka Streams does with its repartition topics. A stream taken as a table counts
-as such an operator: only in a topic of its own have the records of a key an order.
+One query writes one sink and computes all of its ancestors. Spark allows several stateful operators
+in one query only if all of them run in append mode and propagate the event time; and a table that
+is looked up must be in a topic. Everywhere else the topology is cut: a separate query writes the
+rows of a stateful operator to an internal topic, and downstream queries read that topic, like the
+repartition topics of Kafka Streams. A stream that becomes a table counts as such an operator: the
+records of a key are in order only in a separate topic.
 
-Rules kept here:
+Rules this module keeps:
 
-* The plan follows from the topology alone, so that the same program finds its checkpoints again.
-* Queries come in the order in which data flows: what writes an internal topic precedes its readers.
-* An operator is cut once, whoever reads it.
+* The plan depends only on the topology, so that the same program finds its checkpoints again.
+* Queries are in the order of the data flow: the writer of an internal topic precedes its readers.
+* An operator is cut only once, however many queries read it.
 """
 
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ class Query:
     name: str
     sink: Node
     nodes: tuple[Node, ...]
-    # Sources and tables, the internal topics of other queries among them.
+    # Sources and tables, including the internal topics of other queries.
     sources: tuple[Node, ...]
     output_mode: str
     # The sink is an internal topic, where the topology was cut.
@@ -49,19 +49,19 @@ class Query:
 
     @property
     def by_clock(self) -> bool:
-        """Spark never calls it done: its timers go by the clock."""
+        """Whether it never ends by itself, because it has processing-time timers."""
         return any(node.by_clock for node in self.nodes)
 
 
 @dataclass(frozen=True)
 class _Running:
-    """A stateful operator, or what counts as one, further up in the same query."""
+    """A stateful operator, or a node that counts as one, upstream in the same query."""
 
     operator: Node
     mode: str
-    # Where the topology is cut if it cannot stay: the operator, or its ``suppress``.
+    # Where the topology is cut if necessary: the operator, or its ``suppress``.
     cut_point: Node
-    # The rows still carry its event time.
+    # The rows still have its event time.
     keeps_event_time: bool
 
     @property
@@ -73,7 +73,7 @@ def plan_queries(topology: Topology, app_name: str) -> list[Query]:
     """The queries that compute ``topology``, in the order in which data flows.
 
     Raises:
-        PipelineError: nothing is written anywhere, or a name is taken twice.
+        PipelineError: there is no sink, or a name is used twice.
     """
     plan = _Plan(app_name)
     for sink in topology.sinks():
@@ -90,7 +90,7 @@ class _Plan:
     def __init__(self, app_name: str) -> None:
         self.queries: list[Query] = []
         self._app_name = app_name
-        # By the identity of the node that is cut: what reads its topic.
+        # By the id() of a node that is cut: the node that reads its topic.
         self._cuts: dict[int, Node] = {}
 
     def add(self, sink: Node, *, is_cut: bool) -> None:
@@ -118,7 +118,7 @@ class _Plan:
         )
 
     def _read(self, point: Node) -> Node:
-        """What reads the internal topic of ``point``; plans the query that writes it."""
+        """The node that reads the internal topic of ``point``; plans the query that writes it."""
         if id(point) in self._cuts:
             return self._cuts[id(point)]
         topic = f"{self._app_name}-{point.name}"
@@ -153,7 +153,7 @@ class _Plan:
 
 
 def _on(node: Node, rewritten: dict[int, Node]) -> Node:
-    """``node`` on what became of its parents; itself where nothing became of them."""
+    """``node`` with its rewritten parents; unchanged if they are."""
     parents = tuple(rewritten[id(parent)] for parent in node.parents)
     if parents == node.parents:
         return node
@@ -162,7 +162,7 @@ def _on(node: Node, rewritten: dict[int, Node]) -> Node:
 
 
 def _cut_points(sink: Node) -> set[int]:
-    """The nodes above ``sink`` at which its query begins, sources aside."""
+    """The nodes upstream of ``sink`` at which its query is cut."""
     points: set[int] = set()
     while found := _conflict(sink, points):
         points.update(id(node) for node in found)
@@ -170,11 +170,11 @@ def _cut_points(sink: Node) -> set[int]:
 
 
 def _conflict(sink: Node, points: set[int]) -> list[Node]:
-    """The first nodes that must not be computed in the query of ``sink``, cut at ``points``."""
+    """The first nodes that cannot be computed in the query of ``sink``, cut at ``points``."""
     modes: dict[int, str] = {}
     for one in _stateful_modes(sink, points):
         if modes.setdefault(id(one.operator), one.mode) != one.mode:
-            # Asked for both as it changes and only when final: the final one is computed apart.
+            # Needed both with every change and only when final: cut at the final one.
             return [_suppress_of(one.operator, sink, points)]
     above: dict[int, list[_Running]] = {}
     for node in _within(sink, points):
@@ -195,7 +195,7 @@ def _conflict(sink: Node, points: set[int]) -> list[Node]:
         elif node.operator == SUPPRESS:
             running = [replace(one, cut_point=node) for one in running]
         elif len(node.parents) > (1 if node.lookup is None else 2):
-            # Merged with rows whose time Spark does not follow in the same way.
+            # Merged with other rows, whose event time Spark does not track in the same way.
             running = [replace(one, keeps_event_time=False) for one in running]
         above[id(node)] = running
     return []
@@ -209,12 +209,12 @@ def _may_run_together(node: Node, running: list[_Running], modes: dict[int, str]
 
 
 def _mode(node: Node, modes: dict[int, str]) -> str:
-    # What is only looked up is asked for in no mode: it will be cut, and runs in its usual one.
+    # A node that is only looked up has no requested mode: it will be cut, and uses its default.
     return modes.get(id(node), node.modes[0])
 
 
 def _stateful_modes(sink: Node, points: set[int]) -> Iterator[_Running]:
-    """Each stateful node of the query with the mode it is asked to run in; twice if in two."""
+    """Each stateful node of the query with its requested mode; twice if there are two."""
     seen: set[tuple[int, bool]] = set()
     waiting = [(sink, False)]
     while waiting:
@@ -231,7 +231,7 @@ def _stateful_modes(sink: Node, points: set[int]) -> Iterator[_Running]:
 
 
 def _within(sink: Node, points: set[int]) -> list[Node]:
-    """The nodes of the query of ``sink``, parents first, with ``points`` as its beginnings."""
+    """The nodes of the query of ``sink``, parents first, starting at ``points``."""
     found: list[Node] = []
     seen: set[int] = set()
 

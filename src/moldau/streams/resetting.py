@@ -1,6 +1,6 @@
-"""Let an app begin anew: without its checkpoints, its internal topics, and its groups.
+"""Resets an app: deletes its checkpoints, its internal topics and its groups.
 
-What it wrote to topics of its users stays: it is theirs, and will be written again.
+Records that it wrote to users' topics stay: they belong to the users, and will be written again.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ class ResetPlan:
         return self.checkpoints is None and not self.topics and not self.groups
 
     def lines(self) -> list[str]:
-        """For people: one thing a line."""
+        """For display: one item per line."""
         first = [] if self.checkpoints is None else [f"checkpoints     {self.checkpoints}"]
         return [
             *first,
@@ -41,7 +41,7 @@ class ResetPlan:
 
 
 def plan_reset(admin: Admin, app: str, folder: Path, queries: Sequence[Query]) -> ResetPlan:
-    """What there is to delete of the app whose checkpoints are in ``folder``."""
+    """What a reset of the app with checkpoints in ``folder`` deletes."""
     existing = {each.name for each in admin.list_topics()}
     known = {each.group_id for each in GroupAdmin(admin.cluster).list_groups()}
     groups = [*(group_of(app, each) for each in queries), claim_group(app)]
@@ -55,10 +55,10 @@ def plan_reset(admin: Admin, app: str, folder: Path, queries: Sequence[Query]) -
 
 
 def execute_reset(admin: Admin, app: str, folder: Path, plan: ResetPlan) -> None:
-    """Do it. The checkpoints go last: until then the reset can be asked for again.
+    """Delete what is planned. The checkpoints come last: until then the reset can be repeated.
 
     Raises:
-        PipelineError: the app runs.
+        PipelineError: the app is running.
         ApiError: something cannot be deleted.
     """
     process = running_process(folder)

@@ -1,7 +1,7 @@
-"""A run of an app: topics made, a session started, a query for each sink and cut, until the end.
+"""Runs an app: creates topics, starts a session and a query for each sink and cut, and waits.
 
-What can be wrong is found in the order of what it costs to find it: the topology before the
-brokers are asked, the brokers before Java is started.
+Cheap checks come first: the topology is checked before the brokers are contacted, the brokers
+before Java is started.
 """
 
 import os
@@ -62,7 +62,7 @@ class RunOptions:
 
     @property
     def spark_trigger(self) -> dict[str, Any]:
-        """For ``DataStreamWriter.trigger``; nothing means a batch after the other."""
+        """For ``DataStreamWriter.trigger``; empty means that batches follow immediately."""
         if self.once:
             return {"availableNow": True}
         return {} if self.trigger is None else {"processingTime": self.trigger}
@@ -74,7 +74,7 @@ class RunOptions:
 
 
 def run_app(app: "App", options: RunOptions, on_progress: OnProgress | None) -> None:
-    """Run ``app`` until it is told to stop, or fails. See ``App.run``."""
+    """Run ``app`` until it is stopped or fails. See ``App.run``."""
     queries = upstream_first(app.queries())
     require_spark()
     app.stopping.clear()
@@ -97,7 +97,7 @@ def run_app(app: "App", options: RunOptions, on_progress: OnProgress | None) -> 
         patience = Patience(brokers, app.stopping, options.patience_s)
         run = _Run(app, spark, options, watch, patience, sizes)
         if options.once:
-            # Each finds all that those before it have written.
+            # Each reads everything that the ones before it have written.
             for query in queries:
                 if not app.stopping.is_set():
                     run.together([query])
@@ -106,7 +106,7 @@ def run_app(app: "App", options: RunOptions, on_progress: OnProgress | None) -> 
 
 
 def _session(app: "App", options: RunOptions, stack: ExitStack) -> "SparkSession":
-    """The session of this process; one that is made here ends with the run."""
+    """The session of this process; if it is created here, it ends with the run."""
     running = running_session()
     had_one = running is not None
     before = None if running is None else running.conf.get(HIDE_TRACES)
@@ -115,7 +115,7 @@ def _session(app: "App", options: RunOptions, stack: ExitStack) -> "SparkSession
             app.name,
             master=options.master,
             config=options.config,
-            # What ends soon should start soon; what stays should be fast in the end.
+            # A short run should start fast; a long one should reach full speed.
             is_short=options.once,
             debug=options.debug,
             log_traces=True,
@@ -123,7 +123,7 @@ def _session(app: "App", options: RunOptions, stack: ExitStack) -> "SparkSession
     if not had_one:
         stack.callback(spark.stop)
     elif options.debug:
-        # One that was made for users hides what went on in Python's workers.
+        # The session hides the tracebacks of Python workers: restore that after the run.
         assert before is not None, "Spark has a default for it"
         stack.callback(spark.conf.set, HIDE_TRACES, before)
     return spark
@@ -131,7 +131,7 @@ def _session(app: "App", options: RunOptions, stack: ExitStack) -> "SparkSession
 
 @contextmanager
 def _naming_log(app: "App", options: RunOptions) -> Iterator[None]:
-    """Within this block, an error says where Spark has written more about it."""
+    """Add the path of Spark's log to errors that are raised in this block."""
     log = _log_of(app)
     if options.debug or log == os.devnull or running_session() is not None:
         yield
@@ -146,14 +146,14 @@ def _naming_log(app: "App", options: RunOptions) -> Iterator[None]:
 
 
 def _log_of(app: "App") -> str:
-    """Where Spark's own words go: a failure is told in one line, and need not be in a hundred."""
+    """The file for Spark's own log: the terminal shows an error in one line only."""
     folder = local_path(app.checkpoint_dir)
     return os.devnull if folder is None else str(app.local_folder() / LOG_NAME)
 
 
 @contextmanager
 def _errors_to(path: str) -> Iterator[None]:
-    """What is started within this block has ``path`` as its standard error, for good."""
+    """Processes that are started in this block have ``path`` as their standard error."""
     sys.stderr.flush()
     before = os.dup(_STDERR)
     target = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
@@ -187,7 +187,7 @@ def _watch(
 
 
 class _Run:
-    """The queries of an app on a session; one that fails for want of brokers is started again."""
+    """The queries of an app; restarts those that fail because brokers are unavailable."""
 
     def __init__(
         self,
@@ -204,7 +204,7 @@ class _Run:
         self._watch = watch
         self._patience = patience
         self._topic_sizes = topic_sizes
-        # On one machine it is the number of cores, and whoever sets it knows better.
+        # Locally it is the number of cores, and a user's setting is not changed.
         self._chooses_shuffles = not (
             (spark.sparkContext.master or "").startswith("local")
             or spark.sparkContext.getConf().contains(SHUFFLES)
@@ -213,7 +213,7 @@ class _Run:
     def together(self, queries: Sequence[Query]) -> None:
         """Run ``queries`` until all have ended, or the app stops."""
         running: dict[str, StreamingQuery] = {}
-        # By the clock there may always be something to do later: that is for the next run.
+        # Processing-time timers may always be due later: those are left to the next run.
         ends_idle = self._options.once and any(query.by_clock for query in queries)
         try:
             while True:
@@ -233,7 +233,7 @@ class _Run:
     def _start_missing(
         self, queries: Sequence[Query], running: "dict[str, StreamingQuery]"
     ) -> None:
-        """Start what was not started yet, and again what brokers that are away have ended."""
+        """Start queries that were not started yet, and those that an outage has ended."""
         for query in queries:
             known = running.get(query.name)
             if known is None or _was_cut_off(known):
@@ -242,7 +242,7 @@ class _Run:
     def _start(self, query: Query) -> "StreamingQuery":
         app = self._app
         if self._chooses_shuffles:
-            # Each query keeps what is set when it starts, and its state what was set at first.
+            # A query uses the value at its start, and its state the value at its very first start.
             shuffles = shuffle_partitions(source_topics(query), self._topic_sizes)
             self._spark.conf.set(SHUFFLES, str(shuffles))
         group = group_of(app.name, query)
@@ -266,10 +266,10 @@ class _Run:
 
 
 def shuffle_partitions(topics: Iterable[str], topic_sizes: Mapping[str, int]) -> int:
-    """Into how many parts a query divides its keys: as many as its largest topic has.
+    """The number of shuffle partitions of a query: the partitions of its largest topic.
 
-    That is how many tasks Kafka Streams would have. Spark's 200 are 200 small files of state and
-    200 tasks in each batch, however little there is to do.
+    Kafka Streams would have as many tasks. Spark's default of 200 means 200 small state files and
+    200 tasks in each batch, however few records there are.
     """
     return max((topic_sizes.get(topic, 1) for topic in topics), default=1)
 

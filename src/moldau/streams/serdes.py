@@ -1,15 +1,15 @@
-"""Serdes: how a key or a value is bytes in a topic and a typed column in Spark.
+"""Serdes: convert keys and values between bytes in a topic and typed columns in Spark.
 
-Each is both ways and on both sides: ``decode`` and ``encode`` work on Columns, ``loads`` and
-``dumps`` on one value in Python, for tests and for looking up a key. The numbers are those of
-Kafka's own serializers: big-endian, of fixed length. All of these but FLOAT and DOUBLE are plain
-Spark expressions, with no Python on the way; Avro and Protobuf are in modules of their own.
+``decode`` and ``encode`` work on Columns, ``loads`` and ``dumps`` on a single Python value, for
+tests and for looking up a key. Numbers are encoded as by Kafka's own serializers: big-endian, of
+fixed length. All serdes here but FLOAT and DOUBLE are plain Spark expressions, evaluated without
+Python; Avro and Protobuf are in separate modules.
 
-Rules kept here:
+Rules this module keeps:
 
-* What cannot be decoded becomes null, and nothing else that is not null does. The source decides
-  what happens then (``decoding``); a serde never guesses.
-* Null is null both ways: a tombstone stays one.
+* Bytes that cannot be decoded become null, and no others do. The source decides what to do with
+  them (``decoding``); a serde never guesses.
+* Null is null in both directions: a tombstone stays a tombstone.
 """
 
 import json
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 
 class Serde(ABC):
-    """A way between bytes and a typed value."""
+    """Converts between bytes and a typed value."""
 
-    # For people to read: what it decodes to, in Spark's words.
+    # For display: the type it decodes to, as Spark's DDL.
     name: str
 
     @property
     def expects(self) -> str:
-        """What a record should have been, for the error that says that it is not."""
+        """The expected content of a record, for error messages."""
         return self.name
 
     @abstractmethod
     def decode(self, raw: "Column") -> "Column":
-        """The value in ``raw`` (binary); null where it is null or cannot be decoded."""
+        """The value in ``raw`` (binary); null if that is null or cannot be decoded."""
 
     @abstractmethod
     def encode(self, value: "Column", value_type: "DataType") -> "Column":
@@ -45,11 +45,11 @@ class Serde(ABC):
 
     @abstractmethod
     def loads(self, data: bytes) -> Any:
-        """One value in Python; ValueError if it cannot be decoded."""
+        """Decode one value in Python; raises ValueError if that is not possible."""
 
     @abstractmethod
     def dumps(self, value: Any) -> bytes:
-        """One value from Python."""
+        """Encode one Python value."""
 
     def __repr__(self) -> str:
         return self.name
@@ -103,7 +103,7 @@ class _Integer(Serde):
     def decode(self, raw: "Column") -> "Column":
         from pyspark.sql import functions as F
 
-        # A negative base reads the digits as a signed number of 64 bits.
+        # A negative target base makes it a signed 64-bit number.
         number = F.conv(F.hex(raw), 16, -10).cast("long")
         if self._size == 4:
             number = F.when(number >= 2**31, number - 2**32).otherwise(number).cast("int")
@@ -112,7 +112,7 @@ class _Integer(Serde):
     def encode(self, value: "Column", value_type: "DataType") -> "Column":
         from pyspark.sql import functions as F
 
-        # Through the type itself: a number that does not fit is an error, not another number.
+        # Cast to the type first: a number out of range must be an error, not another number.
         digits = F.lpad(F.hex(value.cast(self.name).cast("long")), 16, "0")
         return F.unhex(F.right(digits, F.lit(2 * self._size)))
 
@@ -126,7 +126,7 @@ class _Integer(Serde):
 
 
 class _Real(Serde):
-    """FLOAT and DOUBLE: IEEE 754, big-endian. Spark has no function for these bits, Arrow has."""
+    """FLOAT and DOUBLE: IEEE 754, big-endian. Spark has no function for that; uses Arrow UDFs."""
 
     def __init__(self, name: str, size: int, code: str) -> None:
         self.name = name
@@ -172,9 +172,8 @@ DOUBLE: Final = _Real("double", 8, ">d")
 class Json(Serde):
     """JSON in UTF-8. Reading needs a schema: Spark's DDL (``"amount double"``) or a DataType.
 
-    A record that is not one JSON value, or whose field has another type than the schema says,
-    cannot be decoded; a field that is missing is null, and one that the schema does not have is
-    left out.
+    A record that is not exactly one JSON value, or has a field of another type than the schema,
+    cannot be decoded; a missing field is null, and a field that is not in the schema is ignored.
     """
 
     def __init__(self, schema: "str | DataType | None" = None) -> None:
@@ -194,13 +193,13 @@ class Json(Serde):
 
         wanted = self._data_type()
         text = F.try_validate_utf8(raw.cast("string"))
-        # Where this field is asked for, the parser puts there what does not fit the schema;
-        # otherwise it would make nulls of it.
+        # With this field in the schema, the parser stores malformed records there; otherwise it
+        # would replace what does not fit the schema with nulls.
         corrupt = StructField("_corrupt_record", StringType())
         options = {"columnNameOfCorruptRecord": corrupt.name}
-        # Spark's parser reads one object and does not look at what follows. Within an object
-        # whatever follows must end it or add a field, and within an array end it or add an element:
-        # nothing but one value is right in both.
+        # Spark's parser reads one object and ignores what follows. Within an object anything that
+        # follows must end it or add a field, and within an array end it or add an element: only a
+        # single value is valid in both.
         wrapped = F.concat(F.lit('{"v":'), text, F.lit("}"))
         parsed = F.from_json(wrapped, StructType([StructField("v", wanted), corrupt]), options)
         is_one = F.json_array_length(F.concat(F.lit("["), text, F.lit("]"))) == 1
@@ -211,7 +210,7 @@ class Json(Serde):
 
         if value_type.typeName() in ("struct", "map", "array"):
             return F.to_json(value).cast("binary")
-        # Spark writes no bare numbers and strings: as the only one of an array, brackets removed.
+        # Spark cannot write bare numbers and strings: write an array of one, without brackets.
         bracketed = F.to_json(F.array(value))
         bare = F.substring(bracketed, F.lit(2), F.length(bracketed) - 2)
         return F.when(value.isNotNull(), bare.cast("binary"))
@@ -235,7 +234,7 @@ class Json(Serde):
 
 
 def default_serde(data_type: "DataType") -> Serde:
-    """How a column is written if nobody says: text, numbers as Kafka's, the rest as JSON."""
+    """The serde of a column if none is given: text, numbers as in Kafka, or else JSON."""
     by_type = {
         "binary": BYTES,
         "string": STRING,

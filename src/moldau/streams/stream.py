@@ -1,7 +1,7 @@
-"""A stream: records that follow each other, each a fact of its own.
+"""A stream: a sequence of independent records.
 
-The operators are those of Kafka Streams, and take functions on Columns (``functions``). Nothing
-runs when they are called: they add to the topology.
+The operators are those of Kafka Streams, and take functions on Columns (``functions``). Calling
+them runs nothing: they only add nodes to the topology.
 """
 
 from collections.abc import Sequence
@@ -41,8 +41,8 @@ class Stream(Rows):
     ) -> "Stream":
         """The records of a topic.
 
-        One that cannot be decoded stops the query; with ``on_error="skip"`` it is left out, with
-        ``dead_letter`` it goes to that topic as it is, with headers that say where it was.
+        A record that cannot be decoded fails the query; with ``on_error="skip"`` it is skipped,
+        with ``dead_letter`` it is copied to that topic, with headers that give its origin.
         """
         check_on_error(on_error)
         fields: dict[str, Any] = {"topic": topic, "key_serde": key, "value_serde": value}
@@ -81,7 +81,7 @@ class Stream(Rows):
 
         def build(_: Compilation, rows: "DataFrame") -> "DataFrame":
             key, value = pair(function, call(function, rows))
-            # Both at once: each may be made of the other.
+            # Both at once: each may be computed from the other.
             return rows.select(key.alias("key"), value.alias("value"), *_others(rows))
 
         return Stream(self.topology, self._stateless("map", "select", build, name))
@@ -92,7 +92,7 @@ class Stream(Rows):
         return self._with(node)
 
     def filter(self, function: Function, *, name: str | None = None) -> "Stream":
-        """Only the records that ``function`` is true for; null is not true."""
+        """Only the records for which ``function`` is true; null is not true."""
 
         def build(_: Compilation, rows: "DataFrame") -> "DataFrame":
             return rows.where(condition(function, rows))
@@ -102,8 +102,8 @@ class Stream(Rows):
     def flat_map(self, function: Function, *, name: str | None = None) -> "Stream":
         """Any number of records for one.
 
-        ``function`` gives a list of ``(key, value)``, or a Column that is an array of structs with
-        the fields key and value.
+        ``function`` returns a list of ``(key, value)``, or a Column that is an array of structs
+        with the fields key and value.
         """
 
         def build(_: Compilation, rows: "DataFrame") -> "DataFrame":
@@ -139,9 +139,9 @@ class Stream(Rows):
         return Stream(self.topology, self._stateless("key_by", "withColumn", build, name))
 
     def branch(self, *conditions: Function) -> "tuple[Stream, ...]":
-        """One stream for each condition: a record goes to the first that is true for it.
+        """One stream for each condition: a record goes to the first one that is true.
 
-        ``lambda value: True`` as the last takes what is left; without it such records are dropped.
+        ``lambda value: True`` as the last one takes all others; without it they are dropped.
         """
         if not conditions:
             raise PipelineError("branch needs at least one condition")
@@ -151,7 +151,7 @@ class Stream(Rows):
         )
 
     def merge(self, *others: "Stream", name: str | None = None) -> "Stream":
-        """The records of all these streams, in no order between them."""
+        """The records of all these streams, in no particular order."""
         if any((other.windows is None) != (self.windows is None) for other in others):
             raise PipelineError(
                 f"what is merged with {self.node.name} must have windows beside the keys, or not, "
@@ -161,7 +161,7 @@ class Stream(Rows):
         def build(_: Compilation, rows: "DataFrame", *more: "DataFrame") -> "DataFrame":
             for each in more:
                 rows = rows.unionByName(each, allowMissingColumns=True)
-            # Offsets of different topics say nothing about order.
+            # Offsets of different topics cannot be compared.
             return rows.drop("offset")
 
         node = self.topology.add(
@@ -183,17 +183,17 @@ class Stream(Rows):
         value: Serde = STRING,
         name: str | None = None,
     ) -> "Stream":
-        """Write to ``topic`` and go on with what is read from it, in a query of its own."""
+        """Write to ``topic``, and continue with a stream that reads it, in another query."""
         self.refuse_windows(f"go through {topic}")
         self.to(topic, key=key, value=value)
         return Stream.source(self.topology, topic, key=key, value=value, name=name)
 
     def to_table(self, *, name: str | None = None) -> Table:
-        """The stream as a table: a record replaces the one with its key before it, null deletes it.
+        """The stream as a table: a record replaces the previous one with its key, null deletes it.
 
-        What is joined or grouped with it goes through an internal topic, where the records of a key
-        are in one partition, in order. A topic that has its keys already needs no copy: it is a
-        table by ``app.table(topic)``.
+        For joins and groupings it is written to an internal topic, where the records of a key are
+        in one partition, in order. A topic that already has the right keys needs no copy: use
+        ``app.table(topic)``.
         """
 
         def build(_: Compilation, rows: "DataFrame") -> "DataFrame":
@@ -213,11 +213,11 @@ class Stream(Rows):
         return Table(self.topology, node, self.windows)
 
     def group_by_key(self) -> GroupedStream:
-        """The stream by its keys, for counting and the like. Records without a key are dropped."""
+        """The stream grouped by key, for aggregations. Records without a key are dropped."""
         return GroupedStream(self.topology, self.node)
 
     def group_by(self, function: Function, *, name: str | None = None) -> GroupedStream:
-        """The stream by new keys: ``lambda value: value.customer``."""
+        """The stream grouped by new keys: ``lambda value: value.customer``."""
         return self.key_by(function, name=name).group_by_key()
 
     def join(
@@ -233,15 +233,15 @@ class Stream(Rows):
     ) -> "Stream":
         """Join with another stream, or look up each record in a table.
 
-        ``joiner`` gets the two values and gives the new one; without it that is a struct of
-        ``left`` and ``right``. A value that is missing is null.
+        ``joiner`` gets the two values and returns the new one; by default that is a struct of
+        ``left`` and ``right``. A missing value is null.
 
         With a stream: records with the same key whose timestamps are at most ``within`` apart;
-        ``how`` is inner, left or outer. What has no partner is given out when none can come any
-        more, which is ``within`` and ``grace`` later by the timestamps of the records.
+        ``how`` is inner, left or outer. A record without a match is emitted when none can arrive
+        any more, which is ``within`` plus ``grace`` later in event time.
 
         With a table: the latest value of the record's key as of this micro-batch, or of another
-        key by ``on=lambda value: value.customer``; ``how`` is inner or left.
+        key with ``on=lambda value: value.customer``; ``how`` is inner or left.
         """
         if isinstance(other, Table):
             if within is not None:
@@ -262,12 +262,12 @@ class Stream(Rows):
         grace: Duration = "0 seconds",
         name: str | None = None,
     ) -> "Stream":
-        """Python with state for each key, and timers: see ``Processor``.
+        """A Python class with state for each key, and timers: see ``Processor``.
 
-        ``returns`` is the type of what it gives out, in Spark's words (``"amount double"``).
-        ``time`` is what timers go by: ``event`` (the timestamps of the records less ``grace``) or
-        ``processing`` (the clock). A run with ``once`` ends when everything is read; timers by the
-        clock that are not due by then are for the next run.
+        ``returns`` is the type of its results as Spark's DDL (``"amount double"``).
+        ``time`` is the time of its timers: ``event`` (the timestamps of the records less
+        ``grace``) or ``processing`` (the clock). A run with ``once`` ends when everything is read;
+        processing-time timers that are not due by then are left to the next run.
         """
         from moldau.streams.processing import add_processor
 

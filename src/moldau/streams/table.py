@@ -1,8 +1,8 @@
 """A table: the latest value of each key, as a stream of changes.
 
-A table comes from a compacted topic or from a grouping. Its rows are changes: a value replaces the
-one before with the same key, null deletes it. What is computed from a table is a table again, and
-a topic that it is written to should be compacted.
+A table is read from a compacted topic or is the result of a grouping. Its rows are changes: a
+value replaces the previous one with the same key, null deletes it. The result of an operator on a
+table is a table again, and the topic that it is written to should be compacted.
 """
 
 from typing import TYPE_CHECKING
@@ -35,7 +35,7 @@ class Table(Rows):
         on_error: str = FAIL,
         name: str | None = None,
     ) -> "Table":
-        """A compacted topic: the latest value of each key, and those without one deleted."""
+        """A compacted topic: the latest value of each key; a null value deletes the key."""
         check_on_error(on_error)
         node = topology.add(
             NodeKind.TABLE,
@@ -52,24 +52,24 @@ class Table(Rows):
         return Table(topology, node)
 
     def map_values(self, function: Function, *, name: str | None = None) -> "Table":
-        """New values: ``lambda value: value.name``. A deletion stays one."""
+        """New values: ``lambda value: value.name``. A deletion stays a deletion."""
         node = self._stateless("map_values", "withColumn", map_values(function), name)
         return self._with(node)
 
     def filter(self, function: Function, *, name: str | None = None) -> "Table":
-        """Only the keys whose value ``function`` is true for; the others are deleted."""
+        """Only the keys for whose value ``function`` is true; the others are deleted."""
 
         def build(_: Compilation, rows: "DataFrame") -> "DataFrame":
             from pyspark.sql import functions as F
 
-            # A row left out would leave the value before it in place.
+            # Without a row the previous value would stay.
             kept = F.when(condition(function, rows), F.col("value"))
             return rows.withColumn("value", kept)
 
         return self._with(self._stateless("filter", "withColumn", build, name))
 
     def suppress(self, *, name: str | None = None) -> "Table":
-        """Only the final value of each window, when its end and the grace have passed.
+        """Only the final value of each window, after its end and the grace period.
 
         Raises:
             PipelineError: there are no windows, so no value is final.
@@ -94,10 +94,10 @@ class Table(Rows):
         return Stream(self.topology, node, self.windows)
 
     def group_by(self, function: Function, *, name: str | None = None) -> "GroupedTable":
-        """The rows by other keys: ``lambda value: value.city``; null is in no group.
+        """The rows grouped by other keys: ``lambda value: value.city``; null is in no group.
 
-        Of a windowed table each window of a key is a row of its own, and stays one when the window
-        is over: ``lambda window: window.start`` brings the keys of a window together.
+        In a windowed table each window of a key is a separate row, and remains one after the
+        window has ended: ``lambda window: window.start`` groups all keys of a window.
         """
         from moldau.streams.grouped_table import GroupedTable
         from moldau.streams.pointing import pointing
@@ -116,10 +116,10 @@ class Table(Rows):
     ) -> "Table":
         """Join two tables; the result changes whenever one of them does.
 
-        ``joiner`` gets the two values and gives the new one; without it that is a struct of
+        ``joiner`` gets the two values and returns the new one; by default that is a struct of
         ``left`` and ``right``. ``how`` is inner, left or outer.
 
-        With ``on`` it is a foreign-key join: ``on=lambda value: value.customer`` gives the key in
+        With ``on`` it is a foreign-key join: ``on=lambda value: value.customer`` is the key in
         ``other``, and the result has the keys of this table; ``how`` is inner or left.
         """
         from moldau.streams.table_joins import join_on_foreign_key, join_tables

@@ -1,9 +1,9 @@
-"""Rows in, rows out, no broker: an app as it would run, on files instead of topics.
+"""Tests an app without a broker, on files instead of topics.
 
-The queries are those of the real run, streaming and stateful, so what Spark would refuse there it
-refuses here. Only the ends differ: the rows of a topic lie in files, a file for each micro-batch,
-and what a query writes is collected, to be the files of those that read it; and settings are those
-for a few rows (``quick``).
+The queries are those of a real run, streaming and stateful, so Spark refuses here what it would
+refuse there. Only the inputs and outputs differ: the rows of a topic are in files, one for each
+micro-batch, and the output of a query is collected, and becomes the files for its readers. The
+settings are for a few rows (``quick``).
 """
 
 import os
@@ -28,31 +28,31 @@ from moldau.streams.windowed_keys import WindowedKey
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# What a test writes for a record: (key, value) or (key, value, timestamp).
+# A record in a test: (key, value) or (key, value, timestamp).
 Row = tuple[Any, ...]
 
 COLUMNS: Final = ("key", "value", "topic", "partition", "offset", "timestamp", "headers")
-# For queries that see five rows in their life: one task behind a shuffle, one state store for each
-# operator, and no code that takes longer to compile than to do without.
+# For queries that read a handful of rows: one task after a shuffle, one state store for each
+# operator, and no code generation, which takes longer than it saves.
 _QUICK: Final = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-# Rows that name no time are a second apart from here on.
+# Rows without a timestamp are a second apart, starting here.
 FIRST_MOMENT: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _SECOND: Final = timedelta(seconds=1)
-# Spark's stubs know only whole seconds.
+# Spark's type stubs allow only whole seconds.
 _POLL_S: Final[Any] = 0.05
 
 
 class Record(NamedTuple):
-    """A record as it lies in a topic."""
+    """A record as it is stored in a topic."""
 
     key: bytes | None
     value: bytes | None
     timestamp: datetime
-    # As Spark has them: structs of key and value.
+    # As in Spark: structs of key and value.
     headers: list[dict[str, Any]] | None = None
 
 
@@ -63,10 +63,10 @@ def run_test(
     *,
     rows_per_batch: int | None = None,
 ) -> dict[str, list[tuple[Any, Any]]]:
-    """What the queries write to each topic, as ``(key, value)`` in the order of writing.
+    """Return what the queries write to each topic, as ``(key, value)`` in the order written.
 
     Raises:
-        PipelineError: a topic is not one that the app reads, or a row does not fit its serdes.
+        PipelineError: the app does not read a topic, or a row does not fit its serdes.
     """
     topics = {name: list(_encoded(name, each, queries)) for name, each in rows.items()}
     written: dict[str, list[tuple[Any, Any]]] = {}
@@ -89,7 +89,7 @@ def run_test(
 
 @contextmanager
 def quick(spark: "SparkSession") -> Iterator[None]:
-    """Within this block ``spark`` is set for a few rows."""
+    """Configure ``spark`` for a few rows in this block."""
     before = {name: spark.conf.get(name, None) for name in _QUICK}
     for name, value in _QUICK.items():
         spark.conf.set(name, value)
@@ -111,7 +111,7 @@ class FileInputs:
         self._folder = folder
 
     def put(self, topic: str, *batches: Sequence[Record]) -> None:
-        """Make ``batches`` what the topic holds; each is read as one micro-batch."""
+        """Set the content of a topic; each of ``batches`` is read as one micro-batch."""
         import pyarrow.parquet as pq
 
         folder = self._at(topic)
@@ -120,7 +120,7 @@ class FileInputs:
         for number, records in enumerate(batches):
             path = folder / f"{number:06}.parquet"
             pq.write_table(_table(topic, first_offset, records), path)
-            # Spark takes the oldest file first, to the second.
+            # Spark reads the oldest file first, with a resolution of one second.
             os.utime(path, (1_000_000 + number, 1_000_000 + number))
             first_offset += len(records)
 
@@ -132,7 +132,7 @@ class FileInputs:
         return self._spark.read.schema(self._schema()).parquet(str(self._existing(node)))
 
     def _existing(self, node: Node) -> Path:
-        """Spark wants a directory to be there, if only to know the types in it."""
+        """The directory of a topic, which Spark requires to exist even if it is empty."""
         assert node.topic is not None, f"{node.name} reads no topic"
         folder = self._at(node.topic)
         folder.mkdir(parents=True, exist_ok=True)
@@ -148,7 +148,7 @@ class FileInputs:
 
 
 def _batches(records: Sequence[Record], size: int | None) -> list[Sequence[Record]]:
-    """One of all, or so many of ``size``; an empty one where there is nothing."""
+    """Batches of ``size``, or a single one; an empty one if there are no records."""
     if size is None or not records:
         return [records]
     return [records[first : first + size] for first in range(0, len(records), size)]
@@ -157,8 +157,8 @@ def _batches(records: Sequence[Record], size: int | None) -> list[Sequence[Recor
 def run_query(
     spark: "SparkSession", query: Query, compilation: Compilation, checkpoint: Path
 ) -> list[Record]:
-    """Let the query do all there is, and give what it wrote."""
-    # The memory sink makes a table of this name.
+    """Run the query until it has read everything, and return what it wrote."""
+    # The memory sink creates a table with this name.
     name = f"moldau_test_{os.getpid()}_{id(query)}"
     frame = compile_in(compilation, query)
     running = (
@@ -219,7 +219,7 @@ def _reader_of(topic: str, queries: Sequence[Query]) -> Node:
 
 
 def _sink_serdes(query: Query, compilation: Compilation) -> tuple[Serde, Serde]:
-    """Those that the query writes with: named, or following from the types of its rows."""
+    """The serdes that the query writes with: explicit, or the defaults for the column types."""
     sink = query.sink
     known = written_serdes(sink)
     if known is not None:
@@ -232,7 +232,7 @@ def _sink_serdes(query: Query, compilation: Compilation) -> tuple[Serde, Serde]:
 
 
 def _dumped(serde: Serde | None, value: Any) -> bytes | None:
-    """What is bytes already is taken as it is: so a test can have records that are broken."""
+    """Bytes are used unchanged, so that a test can have malformed records."""
     if value is None or isinstance(value, bytes):
         return value
     return (serde or STRING).dumps(value)
@@ -243,7 +243,7 @@ def _loaded(serde: Serde, data: bytes | None) -> Any:
 
 
 def _moment(given: Any) -> datetime:
-    """A datetime (UTC if it names no zone), or milliseconds since 1970."""
+    """From a datetime (UTC if it has no time zone), or milliseconds since 1970."""
     if isinstance(given, datetime):
         return given if given.tzinfo is not None else given.replace(tzinfo=UTC)
     if isinstance(given, int | float):

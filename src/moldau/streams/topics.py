@@ -1,8 +1,8 @@
-"""The topics that an app needs: which are missing, and how they are made.
+"""The topics that an app needs, and the creation of those that are missing.
 
-A topic that the app writes gets as many partitions as the widest it is made from, so that what
-was spread stays spread, and is compacted where it holds a table. A topic that the app only reads
-is somebody else's: if it is not there, that is an error.
+A topic that the app writes gets as many partitions as the largest of its inputs, to keep the
+parallelism, and is compacted if it contains a table. A topic that the app only reads belongs to
+someone else: it is an error if it does not exist.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ _LEDGER: Final = "-batches"
 
 
 class NewTopic(NamedTuple):
-    """A topic to be made."""
+    """A topic to be created."""
 
     name: str
     partitions: int
@@ -37,7 +37,7 @@ class NewTopic(NamedTuple):
 def plan_topics(
     queries: Sequence[Query], partitions: Mapping[str, int], *, with_ledgers: bool = False
 ) -> list[NewTopic]:
-    """What is to be made before the queries start; ``partitions`` are those of existing topics.
+    """The topics to create before the queries start; ``partitions`` are those of existing topics.
 
     ``with_ledgers`` plans the ledger of each internal topic as well (``spark.batch_ledger``).
 
@@ -57,7 +57,7 @@ def plan_topics(
     new: list[NewTopic] = []
     waiting = [query for query in queries if topic_of(query) not in known]
     while waiting:
-        # One whose inputs are all known; in a circle of topics, whichever comes first.
+        # One whose inputs are all known; in a cycle of topics, the first one.
         query = next((each for each in waiting if known.keys() >= source_topics(each)), waiting[0])
         widest = max((known[each] for each in source_topics(query) if each in known), default=1)
         name = topic_of(query)
@@ -84,11 +84,11 @@ def _plan_ledgers(queries: Sequence[Query], known: Mapping[str, int]) -> list[Ne
 def create_topics(
     admin: Admin, queries: Sequence[Query], *, with_ledgers: bool = False
 ) -> list[NewTopic]:
-    """Make what is missing on the cluster, and give what was made.
+    """Create the topics that are missing on the cluster, and return those created.
 
     Raises:
         PipelineError: as ``plan_topics``.
-        ApiError: a topic cannot be made.
+        ApiError: a topic cannot be created.
     """
     existing = {each.name: len(each.partitions) for each in admin.list_topics()}
     made = []
@@ -96,7 +96,7 @@ def create_topics(
         try:
             admin.create_topic(topic.name, topic.partitions, configs=topic.configs)
         except ApiError as error:
-            # Somebody else was faster, perhaps another app that writes there as well.
+            # Someone else has created it, perhaps another app that also writes it.
             if error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
                 raise
         else:
@@ -105,28 +105,28 @@ def create_topics(
 
 
 def topic_of(query: Query) -> str:
-    """Where a query writes."""
+    """The topic that a query writes."""
     assert query.sink.topic is not None, f"{query.sink.name} is a sink without a topic"
     return query.sink.topic
 
 
 def ledger_of(topic: str) -> str:
-    """The topic that says which records of an internal topic count."""
+    """The topic of the ledger of an internal topic."""
     return f"{topic}{_LEDGER}"
 
 
 def group_of(app: str, query: Query) -> str:
-    """The consumer group under which the progress of a query shows in ``moldau groups``."""
+    """The consumer group that shows the progress of a query in ``moldau groups``."""
     return f"{app}-{query.name}"
 
 
 def source_topics(query: Query) -> set[str]:
-    """What a query reads."""
+    """The topics that a query reads."""
     return {each.topic for each in query.sources if each.topic is not None}
 
 
 def streamed_topics(query: Query) -> set[str]:
-    """What a query reads record by record; not what it only looks up, which has no position."""
+    """The topics that a query streams; not those it only looks up, which have no position."""
     found: set[str] = set()
     waiting: list[Node] = [query.sink]
     while waiting:
@@ -138,7 +138,7 @@ def streamed_topics(query: Query) -> set[str]:
 
 
 def upstream_first(queries: Sequence[Query]) -> list[Query]:
-    """In the order in which data flows from topic to topic; in a circle, as they came."""
+    """Sort by the flow of data from topic to topic; queries in a cycle keep their order."""
     ordered: list[Query] = []
     waiting = list(queries)
     while waiting:

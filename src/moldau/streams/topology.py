@@ -1,18 +1,17 @@
-"""What an application computes, as a graph that knows nothing of a running Spark.
+"""The graph of an application's operators, independent of a running Spark.
 
-Every operator adds a node that knows its parents, what to call itself, and how to turn the
-DataFrames of its parents into its own. Nothing is turned until a query is compiled, so a topology
-is built, described and cut into queries on a machine without Java.
+Every operator adds a node with its parents, its name, and a function that computes its DataFrame
+from those of its parents. That function is called only when a query is compiled, so a topology can
+be built, described and cut into queries on a machine without Java.
 
-A node's rows have the columns ``key``, ``value`` and ``timestamp``; those of a windowed table also
-``window``; ``headers`` and ``offset`` are there where they came from a topic and nothing changed
-what they stand for.
+A node's rows have the columns ``key``, ``value`` and ``timestamp``, those of a windowed table also
+``window``. They have ``headers`` and ``offset`` if these come from a topic and are still valid.
 
-Rules kept here:
+Rules this module keeps:
 
 * A node is immutable and comes after its parents in ``Topology.nodes``.
-* Names are unique. Those that are made up count per operator (``filter-2`` is the second filter),
-  so that a new filter leaves the names, and with them the checkpoints, of other operators alone.
+* Names are unique. Generated names are numbered per operator (``filter-2`` is the second filter),
+  so that a new filter does not change the names, and with them the checkpoints, of other operators.
 """
 
 import re
@@ -41,7 +40,7 @@ TO_TABLE: Final = "to_table"
 # Reads the internal topic of a cut.
 READ_CUT: Final = "read"
 
-# Names become parts of topics and of directories.
+# Names become parts of topic names and directories.
 _NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 
 
@@ -64,32 +63,32 @@ class Node:
     kind: NodeKind
     operator: str
     parents: tuple["Node", ...] = ()
-    # Of a source, a table and a sink.
+    # For a source, a table and a sink.
     topic: str | None = None
-    # What the user asked for, for people to read: "within 5 minutes", "value json".
+    # The operator's parameters, for display: "within 5 minutes", "value json".
     detail: str = ""
-    # What it becomes in Spark, for people to read.
+    # The Spark operations that it becomes, for display.
     spark: str = ""
     build: Build | None = None
-    # Of a stateful node: the output modes it can run in, the usual one first.
+    # For a stateful node: the output modes it supports, the default first.
     modes: tuple[str, ...] = ()
-    # In append mode it may follow another of its kind in the same query: what it reads and what it
-    # gives carries the event time that Spark's watermark goes by.
+    # In append mode it may follow another such node in the same query: its input and its output
+    # have the event time that Spark's watermark is based on.
     chains: bool = False
     # The parent that is not streamed but looked up: its latest value per key.
     lookup: "Node | None" = None
-    # Its timers go by the clock, so that Spark never calls its query done.
+    # Its timers use processing time, so that Spark's query never ends by itself.
     by_clock: bool = False
-    # Its rows are the changes of a table, by key, a null value being a deletion. A topic that
-    # holds them is compacted.
+    # Its rows are the changes of a table, by key; a null value is a deletion. A topic for them is
+    # compacted.
     is_table: bool = False
-    # Of a source, a table and a sink, where the topic is the user's.
+    # For a source, a table and a sink of a user's topic.
     key_serde: "Serde | None" = None
     value_serde: "Serde | None" = None
 
     @property
     def is_internal(self) -> bool:
-        """It reads an internal topic, where the topology was cut."""
+        """Whether it reads an internal topic, where the topology was cut."""
         return self.operator == READ_CUT
 
 
@@ -98,7 +97,7 @@ class Topology:
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
-        # Where ``df`` of a stream reads from; set by who runs the application.
+        # The inputs for ``df`` of a stream; set by the application.
         self.inputs: Callable[[], Inputs] | None = None
         self._names: set[str] = set()
         self._counts: dict[str, int] = {}
@@ -106,12 +105,13 @@ class Topology:
     def add(
         self, kind: NodeKind, operator: str, *parents: Node, name: str | None = None, **fields: Any
     ) -> Node:
-        """A new node with the ``fields`` of ``Node``, named as the user says.
+        """Add a node with the ``fields`` of ``Node``, and return it.
 
-        Without a name a node that has a topic is named by it (``to-orders``), others are counted.
+        Without a ``name`` a node with a topic is named after it (``to-orders``), others are
+        numbered.
 
         Raises:
-            PipelineError: the name is taken, or cannot be part of a topic's.
+            PipelineError: the name is taken, or cannot be part of a topic name.
         """
         topic = fields.get("topic")
         chosen = self._given(name) if name is not None else self._made_up(operator, topic)
@@ -144,7 +144,7 @@ class Topology:
 
 
 def with_ancestors(nodes: Iterable[Node]) -> list[Node]:
-    """``nodes`` and all that they stand on, each once, parents first."""
+    """``nodes`` and all of their ancestors, each once, parents first."""
     seen: set[int] = set()
     return [found for node in nodes for found in _parents_first(node, seen)]
 

@@ -1,8 +1,8 @@
-"""The queries of an app while they run: watched, and stopped between batches.
+"""Watches the running queries of an app, and stops them between batches.
 
-One query that fails stops the app: what the others would go on to compute from its topics would
-stand still without anybody noticing. A stop waits for the batches under way, so that a start
-after it has nothing to do twice.
+If one query fails the app stops: otherwise the queries that read its topics would stall without
+anyone noticing. A stop waits for the current batches, so that the next start has nothing to
+repeat.
 """
 
 import re
@@ -20,22 +20,22 @@ from moldau.streams.progress import Meter, QueryProgress
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
-# Gets how the queries are doing, and for how many seconds they have run.
+# Gets the progress of the queries, and for how many seconds they have run.
 OnProgress = Callable[[Sequence[QueryProgress], float], None]
 
 _POLL_S: Final = 0.1
-# How Spark calls state that does not fit the operator that finds it.
+# Spark's error classes for state that does not fit the operator.
 _OTHER_STATE: Final = re.compile(r"STATE_STORE_\w*SCHEMA_(?:NOT_COMPATIBLE|INCOMPATIBLE|EVOLUTION)")
 _OTHER_SOURCES: Final = re.compile(r"There are \[\d+\] sources in the checkpoint offsets")
 _BEGIN_ANEW: Final = (
     "moldau stream reset lets the app begin anew, another name= in .to() this query alone"
 )
-# How long a stop waits for a batch to end before it is cut off, to be done again later.
+# How long a stop waits for a batch before it is interrupted, and repeated at the next start.
 _GRACE_S: Final = 10.0
 
 
 class Watch:
-    """Looks after running queries until they end, one fails, or somebody says stop."""
+    """Watches running queries until they end, one fails, or a stop is requested."""
 
     def __init__(
         self,
@@ -56,14 +56,14 @@ class Watch:
     def until_end(
         self, queries: "Mapping[str, StreamingQuery]", *, ends_idle: bool = False
     ) -> None:
-        """Return when all ``queries`` have ended by themselves, or a stop is asked for.
+        """Return when all ``queries`` have ended by themselves, or a stop is requested.
 
-        With ``ends_idle`` a query need not end: it is enough that it finds nothing more to read.
-        Their last word is for ``show``, when they have stopped.
+        With ``ends_idle`` a query need not end: it is enough that it has nothing more to read.
+        The caller shows the final progress after stopping them.
 
         Raises:
-            PipelineError: one of them failed; with ``debug`` what Spark has to say about it.
-            BrokersAway: one of them failed because brokers are away.
+            PipelineError: one of them failed; with ``debug`` Spark's own exception is raised.
+            BrokersAway: one of them failed because brokers are unavailable.
         """
         while not self._stopping.wait(_POLL_S):
             active = [
@@ -76,13 +76,13 @@ class Watch:
             self.show_if_due(queries)
 
     def show_if_due(self, queries: "Mapping[str, StreamingQuery]") -> None:
-        """Show the progress if that is long enough ago."""
+        """Show the progress if the interval has passed since the last time."""
         if time.monotonic() >= self._due_s:
             self.show(queries)
             self._due_s = time.monotonic() + self._interval_s
 
     def show(self, queries: "Mapping[str, StreamingQuery]") -> None:
-        """Hand on how the queries are doing now."""
+        """Pass the current progress of the queries to the callback."""
         now_s = time.monotonic()
         progress = []
         for name, query in queries.items():
@@ -104,7 +104,7 @@ class Watch:
 
 
 def remedy(failure: str) -> str:
-    """What to do about a failure that Spark describes without saying it."""
+    """The remedy for a failure whose message from Spark does not include one."""
     if _OTHER_SOURCES.search(failure) is not None:
         return f": {_BEGIN_ANEW}"
     if _OTHER_STATE.search(failure) is None:
@@ -113,17 +113,17 @@ def remedy(failure: str) -> str:
 
 
 def is_idle(query: "StreamingQuery") -> bool:
-    """Whether the query finds nothing more to read: its last batch was empty.
+    """Whether the query has nothing more to read: its last batch was empty.
 
-    The first batch does not say so. It may be that of a run before, which was stopped in an empty
-    one, and is done again before anything is read.
+    The first batch does not count. It may be an empty one in which the previous run was stopped,
+    and is repeated before anything is read.
     """
     batches = query.recentProgress
     return len(batches) > 1 and batches[-1]["numInputRows"] == 0
 
 
 def stop_queries(queries: "Mapping[str, StreamingQuery]") -> None:
-    """Stop all, each after the batch that it is at."""
+    """Stop all queries, each after its current batch."""
     before = {name: _last_report(query) for name, query in queries.items()}
     deadline_s = time.monotonic() + _GRACE_S
     for name, query in queries.items():
@@ -144,9 +144,9 @@ def _last_report(query: "StreamingQuery") -> str:
 
 @contextmanager
 def stopped_by_signals(stopping: threading.Event) -> Iterator[None]:
-    """Within this block Ctrl-C and SIGTERM ask for a stop; a second one ends it at once."""
+    """In this block Ctrl-C and SIGTERM request a stop; a second one ends it at once."""
     if threading.current_thread() is not threading.main_thread():
-        # Only the main thread may; an app elsewhere is stopped by ``App.stop``.
+        # Only the main thread can handle signals; in others, use ``App.stop``.
         yield
         return
 

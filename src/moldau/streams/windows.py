@@ -1,10 +1,10 @@
-"""Windows over time, and until when records may come late for them.
+"""Windows over event time, and how long they accept late records.
 
-Time is the timestamp of the records. ``grace`` says how long a window waits, after its end, for
-records that are late; it becomes Spark's watermark, which follows the latest timestamp seen at that
-distance. A record for a window that the watermark has passed is dropped, as in Kafka Streams. The
-watermark moves between micro-batches, not with every record: within one batch no record is late,
-and what a batch has seen closes windows in the next and drops records from the one after it.
+Time is the timestamp of the records. ``grace`` is how long after its end a window accepts late
+records; it becomes the delay of Spark's watermark behind the latest timestamp. A record for a
+window that the watermark has passed is dropped, as in Kafka Streams. The watermark advances
+between micro-batches, not with every record: within one batch no record is late, and the
+timestamps of a batch close windows in the next batch and drop records from the one after that.
 
     tumbling("5 minutes", grace="30 seconds")                 # one after the other
     hopping("1 hour", every="5 minutes", grace="1 minute")    # overlapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TimeWindows:
-    """Windows of one size that begin every so often: tumbling if that is their size."""
+    """Windows of a fixed size that start at a fixed interval: tumbling if both are equal."""
 
     size: timedelta
     every: timedelta
@@ -66,14 +66,14 @@ class SlidingWindows:
 
 @dataclass(frozen=True)
 class SessionWindows:
-    """Windows that last as long as records follow each other closely."""
+    """Windows of activity, separated by gaps without records."""
 
     gap: timedelta
     grace: timedelta
 
     @property
     def modes(self) -> tuple[str, ...]:
-        # Sessions merge: Spark gives them out only when nothing can be added any more.
+        # Sessions merge: Spark emits them only when they are final.
         return (APPEND,)
 
     def column(self) -> "Column":
@@ -95,7 +95,7 @@ def tumbling(size: Duration, *, grace: Duration) -> TimeWindows:
 
 
 def hopping(size: Duration, *, every: Duration, grace: Duration) -> TimeWindows:
-    """Windows of ``size`` that begin ``every`` so often, and so overlap."""
+    """Overlapping windows of ``size`` that start at intervals of ``every``."""
     length, step = _positive("size", size), _positive("every", every)
     if step > length:
         raise PipelineError(
@@ -111,12 +111,12 @@ def sliding(difference: Duration, *, grace: Duration) -> SlidingWindows:
 
 
 def session(gap: Duration, *, grace: Duration) -> SessionWindows:
-    """Windows of activity: a record belongs to the session if less than ``gap`` lies between."""
+    """Windows of activity: a record belongs to a session if it is less than ``gap`` away."""
     return SessionWindows(_positive("gap", gap), duration(grace))
 
 
 def with_watermark(rows: "DataFrame", grace: timedelta) -> "DataFrame":
-    """``rows`` with a watermark on their timestamp, unless an operator before has set it."""
+    """``rows`` with a watermark on their timestamp, unless an earlier operator has set one."""
     if "spark.watermarkDelayMs" in rows.schema["timestamp"].metadata:
         return rows
     return rows.withWatermark("timestamp", spark_interval(grace))
