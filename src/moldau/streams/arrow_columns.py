@@ -1,7 +1,7 @@
-"""Columns that are computed by a Python function per value, with Arrow on the way.
+"""Columns that are computed by a Python function per value, transferred with Arrow.
 
-For formats that Spark reads only with jars that are not in PySpark, and for functions of the
-user's. Spark hands over whole columns, the function sees one plain value at a time and never null.
+For formats that Spark reads only with jars that are not part of PySpark, and for users' functions.
+Spark passes whole columns; the function gets one plain value at a time and never null.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def decoding_column(
     loads: Callable[[bytes], Any], value_type: "DataType | str"
 ) -> "Callable[[Column], Column]":
-    """A function on binary columns; what ``loads`` raises ``ValueError`` for becomes null."""
+    """A function on binary columns; if ``loads`` raises ``ValueError`` the result is null."""
 
     def loaded(data: bytes) -> Any:
         try:
@@ -27,14 +27,14 @@ def decoding_column(
 
 
 def encoding_column(dumps: Callable[[Any], bytes]) -> "Callable[[Column], Column]":
-    """A function on columns of any type that gives binary; a map is a dict to ``dumps``."""
+    """A function from columns of any type to binary; ``dumps`` gets a map as a dict."""
     return mapping_column(dumps, "binary", maps_as_pydicts="strict")
 
 
 def mapping_column(
     function: Callable[[Any], Any], returns: "DataType | str", **plain: Any
 ) -> "Callable[[Column], Column]":
-    """``function`` on columns; ``plain`` says how Arrow makes Python's values, as ``to_pylist``."""
+    """``function`` on columns; ``plain`` has the arguments of Arrow's ``to_pylist``."""
     import pyarrow as pa
     from pyspark.sql.pandas import functions
     from pyspark.sql.pandas.types import to_arrow_type
@@ -43,8 +43,8 @@ def mapping_column(
     data_type = returns if isinstance(returns, DataType) else DataType.fromDDL(returns)
     arrow_type = to_arrow_type(data_type, timezone="UTC")
 
-    # Spark learns from the annotations that whole arrays are meant: they must not be strings. Its
-    # stubs know only the older way, by a number.
+    # Spark infers from the annotations that it takes whole arrays: they must not be strings. Its
+    # type stubs have only the older way, with a number.
     def mapped(column: pa.Array) -> pa.Array:
         values = [None if each is None else function(each) for each in column.to_pylist(**plain)]
         return pa.array(values, type=arrow_type)

@@ -1,10 +1,10 @@
-"""Avro: records in the binary form of a schema that both sides know.
+"""Avro: records in the binary encoding of a schema that both sides know.
 
-Spark reads Avro only with a jar that PySpark does not bring, so the bytes go through ``fastavro``
-in Python, a column at a time. The schema is given as JSON or as what ``json.loads`` makes of it.
+Spark reads Avro only with a jar that is not part of PySpark, so the bytes go through ``fastavro``
+in Python, a column at a time. The schema is given as JSON text or parsed.
 
-Records of a schema registry begin with a zero byte and the id of their schema. No registry is asked
-here: with ``schema_id`` that header is written, and a record with another one is refused.
+Records of a schema registry start with a zero byte and the id of their schema. This serde does not
+contact a registry: with ``schema_id`` it writes that header, and refuses a record with another one.
 """
 
 import io
@@ -41,8 +41,8 @@ class Avro(Serde):
     """Avro by ``schema``, which may be its JSON text; ``schema_id`` is its id in a registry.
 
     Raises:
-        PipelineError: fastavro is not installed, the schema is not one that Spark has types for, or
-            the id cannot be one.
+        PipelineError: fastavro is not installed, the schema is invalid or has no types in Spark, or
+            the id is invalid.
     """
 
     def __init__(
@@ -54,12 +54,12 @@ class Avro(Serde):
 
         try:
             declared = schema
-            # The name of a type is a schema too, and needs no quotes here.
+            # The name of a type is also a schema, and needs no quotes here.
             if isinstance(schema, str) and schema.lstrip()[:1] in ("{", "[", '"'):
                 declared = json.loads(schema)
             self._schema: Any = fastavro.parse_schema(declared)
         except Exception as error:
-            # fastavro has a class for each way of being wrong, without one above them.
+            # fastavro's exceptions for invalid schemas have no common base class.
             raise PipelineError(f"not an Avro schema: {error}") from error
         self._type = spark_type(declared)
         self._header = b"" if schema_id is None else _registry_header(schema_id)
@@ -90,7 +90,7 @@ class Avro(Serde):
         try:
             value = fastavro.schemaless_reader(stream, self._schema, None)
         except Exception as error:
-            # Whatever the decoder trips over, these bytes are not of this schema.
+            # Whatever the decoder raises, these bytes do not match the schema.
             raise ValueError(f"not Avro of this schema: {error}") from error
         if stream.read(1):
             raise ValueError("not Avro of this schema: there are bytes left")
@@ -109,7 +109,7 @@ class Avro(Serde):
 
 
 def spark_type(schema: Any) -> str:
-    """Spark's type, in its own words, for values of an Avro schema.
+    """Spark's type for values of an Avro schema, as DDL.
 
     Raises:
         PipelineError: there is none.
@@ -119,7 +119,7 @@ def spark_type(schema: Any) -> str:
 
 class _Types:
     def __init__(self) -> None:
-        # Named types by name, for they may be used again by it; None while they are being read.
+        # Named types by name, because they can be referenced; None while they are being parsed.
         self._named: dict[str, str | None] = {}
 
     def of(self, schema: Any) -> str:
@@ -179,5 +179,5 @@ def _registry_header(schema_id: int) -> bytes:
 
 
 def _last(name: str) -> str:
-    """A name without its namespace, which may be there or be that of the type around it."""
+    """A name without its namespace, which may be explicit or inherited from the outer type."""
     return name.rpartition(".")[2]

@@ -1,11 +1,11 @@
-"""From a query's nodes to the DataFrame that Spark runs.
+"""Compiles the nodes of a query to the DataFrame that Spark runs.
 
-Every node turns the DataFrames of its parents into its own; this module only walks. A node may be
-asked for in two ways: as a stream, which for a table are its changes, or to be looked up, which is
-the latest value of every key as a DataFrame that does not stream. Spark reads the latter anew in
-each micro-batch, so a stream that is joined with a table sees the table as of that batch.
+Every node computes its DataFrame from those of its parents; this module only traverses them. A
+node can be compiled in two ways: as a stream, which for a table is its changes, or for lookups, as
+a batch DataFrame with the latest value of every key. Spark reads the latter again in each
+micro-batch, so a stream that is joined with a table sees the table as of that batch.
 
-Where the rows come from is given as ``Inputs``: topics of a broker, or rows in a test.
+``Inputs`` provides the source rows: topics of a broker, or rows in a test.
 """
 
 from typing import TYPE_CHECKING, Final, Protocol
@@ -24,12 +24,12 @@ _CHANGELOG: Final = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointi
 
 
 class Inputs(Protocol):
-    """Where sources and tables read from.
+    """Provides the rows of sources and tables.
 
-    Both give the columns of ``format("moldau")``: key and value (binary), topic, partition,
-    offset, timestamp, and headers where they are wanted. They may be asked for any topic of the
-    topology, also for one that the query itself does not read: a query behind a cut takes the types
-    of its rows from what is before the cut.
+    Both methods return the columns of ``format("moldau")``: key and value (binary), topic,
+    partition, offset, timestamp, and headers if requested. They may be called for any topic of the
+    topology, even one that the query itself does not read: a query downstream of a cut gets the
+    types of its rows from the nodes before the cut.
     """
 
     def stream(self, node: Node) -> "DataFrame":
@@ -37,24 +37,24 @@ class Inputs(Protocol):
         ...
 
     def table(self, node: Node) -> "DataFrame":
-        """All records that the topic of a table holds now, in a batch."""
+        """All records currently in the topic of a table, as a batch."""
         ...
 
 
 class Compilation:
-    """One walk over a query; what a node's ``build`` is given."""
+    """The compilation of one query; passed to each node's ``build``."""
 
     def __init__(self, inputs: Inputs, output_mode: str) -> None:
         self.output_mode = output_mode
         self._inputs = inputs
-        # By identity of the node, and whether it is looked up.
+        # By the id() of the node, and whether it is looked up.
         self._frames: dict[tuple[int, bool], DataFrame] = {}
 
     def frame(self, node: Node, *, is_lookup: bool = False) -> "DataFrame":
         """The rows of ``node``; each node is built once.
 
         Raises:
-            PipelineError: a function of the user's, or what it asks for, does not fit the rows.
+            PipelineError: a user's function or its arguments do not fit the rows.
         """
         known = self._frames.get((id(node), is_lookup))
         if known is None:
@@ -88,15 +88,15 @@ class Compilation:
 
 
 def compile_query(query: "Query", inputs: Inputs) -> "DataFrame":
-    """What is to be written to the topic of the query's sink.
+    """The records to be written to the topic of the query's sink.
 
-    The columns are key and value (binary), timestamp, and headers where there are any.
+    The columns are key and value (binary), timestamp, and headers if there are any.
     """
     return compile_in(Compilation(inputs, query.output_mode), query)
 
 
 def compile_in(compilation: Compilation, query: "Query") -> "DataFrame":
-    """The same, for who asks the compilation for other nodes of the query as well."""
+    """The same, for callers that also need other nodes of the compilation."""
     frame = compilation.frame(query.sink)
     if any(node.kind is NodeKind.STATEFUL for node in query.nodes):
         use_rocksdb(frame.sparkSession)
@@ -104,28 +104,28 @@ def compile_in(compilation: Compilation, query: "Query") -> "DataFrame":
 
 
 def compile_node(node: Node, inputs: Inputs, output_mode: str = UPDATE) -> "DataFrame":
-    """The rows of one node, with the topology above it in one piece."""
+    """The rows of one node, with the topology upstream of it not cut."""
     frame = Compilation(inputs, output_mode).frame(node)
     use_rocksdb(frame.sparkSession)
     return frame
 
 
 def use_rocksdb(spark: "SparkSession") -> None:
-    """Keep state in RocksDB: on disk instead of on the heap, and needed for state in Python.
+    """Keep state in RocksDB: on disk instead of on the heap, and required for state in Python.
 
-    A query that goes on from a checkpoint keeps the store it began with, whatever is set here.
+    A query that continues from a checkpoint keeps its store, whatever is set here.
     """
     spark.conf.set(_STATE_STORE, _ROCKSDB)
     if spark.conf.get(_CHANGELOG, None) is None:
-        # A batch then commits what it changed, and snapshots are made beside it: 10 instead of
-        # 140 ms for one operator on two partitions, 15 instead of 480 for a join of streams.
+        # A batch then commits only its changes, and snapshots are created in the background: 10
+        # instead of 140 ms for one operator on two partitions, 15 instead of 480 for a stream join.
         spark.conf.set(_CHANGELOG, "true")
 
 
 def latest_per_key(records: "DataFrame") -> "DataFrame":
-    """A compacted topic as a table: the newest record of every key, without those deleted.
+    """A compacted topic as a table: the newest record of every key, without deleted keys.
 
-    All records of a key are in one partition, so the highest offset is the newest.
+    All records of a key are in one partition, so the one with the highest offset is the newest.
     """
     from pyspark.sql import functions as F
 

@@ -1,9 +1,9 @@
 """The records of an internal topic, where a topology was cut.
 
-Nobody chose serdes for these rows, and their types are known only to Spark. Both sides of a cut are
-compiled from the same topology, so the reader derives the types from what is before the cut. Spark
-reads no map from JSON unless its keys are strings: others cross as lists of their entries. The
-key of the record is the row's key as JSON, with the window where there is one: rows that replace
+Keys and values are JSON: these rows have no serdes, and only Spark knows their types. Both sides of
+a cut are compiled from the same topology, so the reader derives the types from the nodes before the
+cut. Spark cannot read a map from JSON unless its keys are strings: others are written as lists of
+entries. The key of a record is the row's key, with the window if there is one: rows that replace
 each other have the same key, and a topic of table changes can be compacted. A null value is null in
 the topic too, which is a deletion there.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from moldau.streams.compiling import Compilation
     from moldau.streams.topology import Build, Node
 
-# To the microsecond: what Spark writes by default ends at the millisecond.
+# With microseconds: Spark's default has only milliseconds.
 _OPTIONS: Final = {
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
@@ -44,7 +44,7 @@ def write_cut(_: "Compilation", rows: "DataFrame") -> "DataFrame":
 
 
 def read_cut(before: "Node") -> "Build":
-    """Gives back the rows of ``before``, the node whose rows were written."""
+    """Restores the rows of ``before``, the node whose rows were written."""
 
     def build(compilation: "Compilation", records: "DataFrame") -> "DataFrame":
         from pyspark.sql import functions as F
@@ -69,7 +69,7 @@ def read_cut(before: "Node") -> "Build":
 
 
 def _types(rows: "StructType", names: list[str]) -> "StructType":
-    """Only names and types: Spark's marks of event time belong to the query before the cut."""
+    """Only names and types: Spark's event-time metadata belongs to the query before the cut."""
     from pyspark.sql.types import StructField, StructType
 
     return StructType([StructField(name, json_type(rows[name].dataType)) for name in names])

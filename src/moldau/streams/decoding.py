@@ -1,8 +1,8 @@
 """The first and the last step of a pipeline: from a topic's records to typed rows and back.
 
-A record that cannot be decoded is a poison record. By default the query stops and says which one
-it is; a source that is told to ``skip`` leaves it out, and one with a dead letter topic also sends
-it there as it is, with headers that say where it was (those of KIP-1034).
+A record that cannot be decoded is a poison record. By default the query fails and the error names
+it; a source with ``skip`` drops it, and one with a dead letter topic also copies it there
+unchanged, with headers that give its origin (those of KIP-1034).
 """
 
 from typing import TYPE_CHECKING, Final
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FAIL: Final = "fail"
 SKIP: Final = "skip"
-# What a row keeps of its record besides key and value.
+# The columns of a record that a row keeps, besides key and value.
 _KEPT: Final = ("timestamp", "offset", "headers")
 
 
@@ -29,7 +29,7 @@ def check_on_error(on_error: str) -> None:
 
 
 def decode_records(key: Serde, value: Serde, on_error: str) -> "Build":
-    """Rows of typed keys and values from the records of a topic."""
+    """Decodes the records of a topic to rows with typed keys and values."""
 
     def build(_: "Compilation", records: "DataFrame") -> "DataFrame":
         from pyspark.sql import functions as F
@@ -54,7 +54,7 @@ def decode_records(key: Serde, value: Serde, on_error: str) -> "Build":
 
 
 def poison_records(key: Serde, value: Serde) -> "Build":
-    """Only the records that cannot be decoded, as they are, and in headers where they were."""
+    """Keeps only the records that cannot be decoded, unchanged, with headers for their origin."""
 
     def build(_: "Compilation", records: "DataFrame") -> "DataFrame":
         from pyspark.sql import functions as F
@@ -89,7 +89,7 @@ def poison_records(key: Serde, value: Serde) -> "Build":
 
 
 def encode_rows(key: Serde | None, value: Serde | None) -> "Build":
-    """The records for a topic; a serde that is not given follows from the type of the column."""
+    """Encodes rows to records; the default serde depends on the type of the column."""
 
     def build(_: "Compilation", rows: "DataFrame") -> "DataFrame":
         from pyspark.sql import functions as F
@@ -119,8 +119,8 @@ def _is_poison(name: str, decoded: "Column") -> "Column":
 def _refuse(name: str, serde: Serde) -> "Column":
     from pyspark.sql import functions as F
 
-    # The name of the class in front is how one_line finds the text in what Spark makes of it. In
-    # two pieces, for it must not find it in the plans that Spark shows with other errors.
+    # one_line finds the text in Spark's exception by the class name in front. It is in two pieces,
+    # so that it is not found in the plans that Spark includes in other errors.
     return F.raise_error(
         F.concat(
             F.lit("Pipeline"),

@@ -1,12 +1,12 @@
-"""How often a record that was read once shows in what is written: the two promises of an app.
+"""The delivery guarantees of an app: at least once, or exactly once.
 
-At least once is a plain sink: a batch that failed half-way is written again. Exactly once puts
-each batch into one transaction, for which the brokers must have them; who reads the topic must
-read only what is committed, as ``format("moldau")`` does by default.
+At least once uses a plain sink: a batch that fails halfway is written again. Exactly once writes
+each batch in one transaction, which the brokers must support; consumers must read with
+read_committed, as ``format("moldau")`` does by default.
 
-Within the app every record counts once under either promise. Where a topology is cut, an internal
-topic has one writer and readers of ours, and at least once it has a ledger that tells what was
-written again (``spark.batch_ledger``).
+Within the app every record counts once with either guarantee. The internal topic of a cut has a
+single writer, and only the app reads it; with at least once it has a ledger that identifies
+duplicates (``spark.batch_ledger``).
 """
 
 from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ class Delivery(Enum):
 
     @staticmethod
     def parse(text: "str | Delivery") -> "Delivery":
-        """Raises PipelineError."""
+        """Parse ``text``; raises PipelineError if it is invalid."""
         try:
             return Delivery(text)
         except ValueError:
@@ -40,14 +40,14 @@ class Delivery(Enum):
 
     @property
     def uses_ledgers(self) -> bool:
-        """Internal topics have a ledger of what counts, for no transaction says it."""
+        """Whether internal topics have a ledger, because there are no transactions."""
         return self is Delivery.AT_LEAST_ONCE
 
     def require_support(self, admin: Admin) -> None:
-        """Whether the brokers can keep the promise.
+        """Check that the brokers support the guarantee.
 
         Raises:
-            PipelineError: they have no transactions.
+            PipelineError: they do not support transactions.
         """
         if self is Delivery.EXACTLY_ONCE and not supports_transactions(admin.cluster):
             raise PipelineError(
@@ -58,7 +58,7 @@ class Delivery(Enum):
 
 
 class Target:
-    """Where a query writes, and under which promise."""
+    """Where a query writes, and with which guarantee."""
 
     def __init__(
         self, bootstrap: str, delivery: Delivery, options: Mapping[str, str] | None = None
@@ -78,7 +78,7 @@ class Target:
         trigger: Mapping[str, Any],
         ledger: str | None = None,
     ) -> "StreamingQuery":
-        """Start writing ``frame`` to ``topic``; at least once with ``ledger``, if it is given."""
+        """Start a query that writes ``frame`` to ``topic``; ``ledger`` is for at least once."""
         if self._delivery is Delivery.EXACTLY_ONCE:
             from moldau.spark import exactly_once
 
@@ -101,7 +101,7 @@ class Target:
         elif output_mode == APPEND:
             writer = writer.format("moldau").options(**options)
         else:
-            # Spark offers no other mode to a sink in Python. A batch at a time it writes the same.
+            # Spark allows Python sinks only in append mode. foreachBatch writes the same rows.
             writer = writer.foreachBatch(_write_with(options))
         if trigger:
             writer = writer.trigger(**trigger)

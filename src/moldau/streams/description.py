@@ -1,7 +1,7 @@
-"""A topology for people: as text, and as a graph for Graphviz. Pure, and without Spark.
+"""Describes a topology as text, and as a Graphviz graph. Pure, and without Spark.
 
-What is shown is what will run: the queries, with the internal topics where the topology had to
-be cut, and for each operator what it becomes in Spark.
+It shows what will run: the queries, with the internal topics where the topology is cut, and the
+Spark operations of each operator.
 """
 
 from collections.abc import Iterator, Sequence
@@ -57,7 +57,7 @@ def _row(node: Node) -> tuple[str, ...]:
 
 
 def dot_graph(app: str, queries: Sequence[Query]) -> str:
-    """The same for ``dot``: topics between boxes, each box a query with its operators."""
+    """The same for ``dot``: topics between boxes; each box is a query with its operators."""
     lines = [f"digraph {_quoted(app)} {{", "  rankdir=LR;", '  node [fontname="sans-serif"];']
     internal = {topic_of(query) for query in queries if query.is_cut}
     topics = sorted(set().union(*map(source_topics, queries), map(topic_of, queries)))
@@ -85,7 +85,7 @@ def _node_lines(query: Query, node: Node) -> Iterator[str]:
 
 
 def _id(query: Query, node: Node) -> str:
-    """An operator that two queries compute is drawn in both."""
+    """Unique per query: an operator that two queries compute is drawn in both."""
     return _quoted(f"{query.name}/{node.name}")
 
 

@@ -1,4 +1,4 @@
-"""Lengths of time as users say them: ``"5 minutes"`` or a ``timedelta``."""
+"""Durations as users write them: ``"5 minutes"`` or a ``timedelta``."""
 
 import re
 from datetime import timedelta
@@ -25,10 +25,10 @@ _TERM: Final = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*")
 
 
 def duration(given: Duration) -> timedelta:
-    """The length of time that is meant.
+    """Parse a duration.
 
     Raises:
-        PipelineError: it is not one, or negative.
+        PipelineError: it is invalid or negative.
     """
     if isinstance(given, timedelta):
         if given < timedelta():
@@ -54,12 +54,12 @@ def milliseconds(length: timedelta) -> int:
 
 
 def spark_interval(length: timedelta) -> str:
-    """For Spark's functions on time."""
+    """As an interval for Spark's functions."""
     return f"{milliseconds(length)} milliseconds"
 
 
 def readable(length: timedelta) -> str:
-    """The largest unit that says it in a whole number: ``90 seconds``, ``2 hours``."""
+    """As a whole number of the largest possible unit: ``90 seconds``, ``2 hours``."""
     for name in ("day", "hour", "minute", "second", "millisecond"):
         count, rest = divmod(length, _UNITS[name])
         if count and not rest:

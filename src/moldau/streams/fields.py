@@ -1,15 +1,15 @@
-"""Columns whose fields come before Spark's own methods: ``value.name`` is the field.
+"""Columns whose fields take precedence over Spark's own methods: ``value.name`` is the field.
 
 ``Column`` has dozens of methods, among them ``name``, ``like``, ``over`` and ``desc``. A record may
-well have a field of such a name, and Python would find the method first: ``value.name == "ann"``
-compares a method with a string, which is False for every record. So a user's function is given a
+well have a field with such a name, and Python would find the method first: ``value.name == "ann"``
+compares a method with a string, which is False for every record. So a user's function gets a
 Column that knows its type.
 
-Rules kept here:
+Rules this module keeps:
 
-* A field of the struct wins over a method; ``F.col("value")`` still has the method.
+* A field of the struct takes precedence over a method; ``F.col("value")`` still has the method.
 * The same holds for structs within structs, arrays and maps.
-* Names that begin with ``_`` are Spark's: such a field is ``value["_id"]``.
+* Names that start with ``_`` are Spark's: write ``value["_id"]`` for such a field.
 """
 
 from typing import Any
@@ -20,7 +20,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 
 class TypedColumn(ClassicColumn):
-    """A Column of which the type is known."""
+    """A Column that knows its type."""
 
     def __init__(self, plain: Column, data_type: DataType) -> None:
         super().__init__(plain._jc)
@@ -38,19 +38,19 @@ class TypedColumn(ClassicColumn):
 
 
 def typed(column: Column, data_type: DataType | None) -> Column:
-    """``column`` with its fields before its methods, where it has fields or may lead to some."""
+    """``column`` with precedence for fields, if it is a struct, an array or a map."""
     if not isinstance(data_type, StructType | ArrayType | MapType):
         return column
     return TypedColumn(column, data_type)
 
 
 def plain(column: Column) -> Column:
-    """``column`` as Spark made it, whose methods are Spark's."""
+    """``column`` as Spark's own Column, without precedence for fields."""
     return ClassicColumn(column._jc) if isinstance(column, TypedColumn) else column
 
 
 def _part(data_type: DataType, key: Any) -> DataType | None:
-    """The type of what ``key`` gets out of a value; None where that is not certain."""
+    """The type of the part of a value at ``key``; None if it is not certain."""
     if isinstance(data_type, StructType):
         found = [each for each in data_type.fields if each.name.lower() == str(key).lower()]
         return found[0].dataType if len(found) == 1 else None

@@ -1,13 +1,12 @@
 """``reduce`` and ``fold``: a Python function over the values of a key, or of a key and window.
 
-The state is what the function gave last. Without windows it stays for ever; of a tumbling or
-hopping window it is forgotten when the watermark has passed the end. In update mode a change is
-given out with the micro-batch that made it; in append mode the timer at the window's end gives out
-the final value.
+The state is the last result of the function. Without windows it is kept forever; for a tumbling or
+hopping window it is deleted when the watermark has passed the window's end. In update mode each
+micro-batch emits its changes; in append mode the timer at the window's end emits the final value.
 
-Sessions grow together and sliding windows overlap at will, so of neither is there one value to go
-on from. They are given out once, when final: until then Spark keeps their records as a list
-(``aggregate`` with ``collected``), and the function goes over the list (``fold_lists``).
+Sessions merge and sliding windows overlap arbitrarily, so neither has a single value to continue
+from. They are emitted once, when final: until then Spark keeps their records as a list
+(``aggregate`` with ``collected``), and then the function is applied to the list (``fold_lists``).
 """
 
 import copy
@@ -30,9 +29,10 @@ if TYPE_CHECKING:
 
 
 class Step:
-    """One value more: the function of a ``reduce``, or of a ``fold`` that begins with ``initial``.
+    """The function of a ``reduce``, or of a ``fold`` that starts with ``initial``.
 
-    ``returns`` is the type of the result in Spark's words; None, of ``reduce``, that of the values.
+    ``returns`` is the type of the result as Spark's DDL; None, for ``reduce``, is that of the
+    values.
     """
 
     def __init__(
@@ -46,7 +46,10 @@ class Step:
         return values if self._returns is None else DataType.fromDDL(self._returns)
 
     def over(self, kept: tuple[Any] | None, values: Iterable[Any]) -> Any:
-        """``kept`` is what was, in a tuple, for None may be a value as well."""
+        """Apply the function to ``values``, starting with ``kept``.
+
+        ``kept`` is the result so far in a tuple, because it may be None.
+        """
         for value in values:
             kept = (self._first(value) if kept is None else self._function(kept[0], value),)
         assert kept is not None
@@ -57,7 +60,7 @@ class Step:
 
 
 def first(initial: Any) -> Any:
-    """What a key begins with: its own, whatever the function does to it."""
+    """The initial value of a key: a copy, because the function may change it."""
     return initial() if callable(initial) else copy.deepcopy(initial)
 
 
@@ -76,8 +79,8 @@ def fold_windows(
     size_ms = milliseconds(windows.size)
     result = step.result_type(rows.schema["value"].dataType)
     types = struct_type(key=rows.schema["key"].dataType, start_ms="long", value=result)
-    # Of the two columns that know the event time only the window is left: Spark then drops a
-    # record when its window is over, not when the record itself is older than the watermark.
+    # Of the two event-time columns only the window is kept: Spark then drops a record if its window
+    # has ended, not if the record itself is older than the watermark.
     rows = (
         with_watermark(with_offset(rows), windows.grace)
         .withColumn("window", windows.column())
@@ -105,13 +108,13 @@ def fold_windows(
 
 
 def collected(rows: "DataFrame") -> "Column":
-    """An aggregate: the values of ``rows`` with what they are ordered by."""
+    """An aggregate: the list of values of ``rows``, with the columns to sort by."""
     offset = F.col("offset") if "offset" in rows.columns else F.lit(0)
     return F.collect_list(F.struct("timestamp", offset.alias("offset"), "value"))
 
 
 def fold_lists(rows: "DataFrame", step: Step) -> "DataFrame":
-    """``rows`` whose values are lists that were ``collected``, each list as its result."""
+    """Replace each list from ``collected`` in ``rows`` with its folded result."""
     lists = rows.schema["value"].dataType
     assert isinstance(lists, ArrayType)
     assert isinstance(lists.elementType, StructType)

@@ -1,10 +1,10 @@
-"""A table by other keys: its rows counted or folded, each row for as long as it is as it is.
+"""A table grouped by other keys: its current rows are counted or folded.
 
-A row of a table replaces the one before, so what the old one added must be taken back: by a second
-function, the subtractor, as in Kafka Streams. A group hears of its rows from ``pointing`` and keeps
-them: so it knows itself what to take back, and a change within the group is one step.
+A row of a table replaces the previous one, whose contribution must be removed: by a second
+function, the subtractor, as in Kafka Streams. A group gets its rows from ``pointing`` and keeps
+them: so it knows what to subtract, and a change within the group is a single step.
 
-The functions are Python's, on plain values. Spark's own aggregates have no way back.
+The functions are Python functions on plain values. Spark's own aggregates cannot subtract.
 """
 
 from collections.abc import Callable
@@ -23,22 +23,22 @@ Fold = Callable[[Any, Any], Any]
 
 
 class GroupedTable:
-    """A table by new keys."""
+    """A table grouped by new keys."""
 
     def __init__(self, topology: Topology, node: Node) -> None:
         self._topology = topology
         self._node = node
 
     def count(self, *, name: str | None = None) -> Table:
-        """How many rows there are; a group that has lost its last one has 0."""
+        """Count the rows; a group that has lost its last row has the count 0."""
         return self._folded("count", 0, _one_more, _one_less, "long", name)
 
     def reduce(self, adder: Fold, subtractor: Fold, *, name: str | None = None) -> Table:
-        """By two Python functions, each of what was and a value:
+        """Combine the result so far with values that are added and removed:
 
         ``reduce(lambda total, new: total + new, lambda total, old: total - old)``
 
-        The result has the type of the values. Where a function gives None, the group is deleted.
+        The result has the type of the values. If a function returns None, the group is deleted.
         """
         return self._folded("reduce", None, adder, subtractor, None, name)
 
@@ -51,7 +51,7 @@ class GroupedTable:
         *,
         name: str | None = None,
     ) -> Table:
-        """As ``reduce``, from ``initial`` on, and with a result of the type ``returns``."""
+        """As ``reduce``, starting with ``initial``, and with a result of the type ``returns``."""
         return self._folded("fold", initial, adder, subtractor, returns, name)
 
     def _folded(
@@ -77,7 +77,7 @@ class GroupedTable:
                 value=step.result_type(message["row"].dataType),
                 timestamp="timestamp",
             )
-            # What points nowhere is in no group.
+            # Rows with a null key are in no group.
             rows = messages.where(F.col("key").isNotNull())
             return transform(
                 rows, ["key"], FoldPointed(step, subtractor), types, output_mode=UPDATE

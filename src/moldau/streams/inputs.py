@@ -1,4 +1,4 @@
-"""The topics of an app as Spark reads them: ``format("moldau")``, streamed or looked up."""
+"""Reads the topics of an app with ``format("moldau")``, as streams or for lookups."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 class TopicInputs:
     """Reads from a cluster. ``options`` are those of the source, such as ``failOnDataLoss``.
 
-    Those that begin with ``kafka.`` say how to reach the cluster, and hold for tables as well.
-    Those that say where to begin are about the user's topics: an internal topic is always read
-    from its beginning.
+    Options that start with ``kafka.`` also apply to tables. Starting offsets apply to users' topics
+    only: an internal topic is always read from the beginning.
     """
 
     def __init__(
@@ -36,7 +35,7 @@ class TopicInputs:
         self._delivery = delivery
 
     def stream(self, node: Node) -> "DataFrame":
-        """From the beginning of the topic on, as Kafka Streams does by default."""
+        """By default from the beginning of the topic, as in Kafka Streams."""
         reader = self._spark.readStream.format(self._format(node))
         reader = reader.option("startingOffsets", "earliest")
         if self._group is not None:
@@ -49,7 +48,7 @@ class TopicInputs:
         return reader.options(**{**self._common(node), **options}).load()
 
     def table(self, node: Node) -> "DataFrame":
-        """All of the topic as it is when a batch is planned."""
+        """The whole topic at the time a batch is planned."""
         return self._spark.read.format(self._format(node)).options(**self._common(node)).load()
 
     def _has_ledger(self, node: Node) -> bool:

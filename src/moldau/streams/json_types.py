@@ -1,7 +1,7 @@
-"""Types that Spark writes as JSON but does not read back, as others that it does.
+"""Converts types that Spark writes as JSON but cannot read back.
 
-Those are maps whose keys are not strings, wherever they are in a type: each becomes an array of
-structs of ``key`` and ``value``. All other types stay as they are.
+These are maps with keys that are not strings, at any depth: each becomes an array of structs of
+``key`` and ``value``. All other types are unchanged.
 """
 
 from typing import TYPE_CHECKING
@@ -49,7 +49,7 @@ def _converted(column: "Column", data_type: "DataType", *, is_back: bool) -> "Co
             _converted(column[each.name], each.dataType, is_back=is_back).alias(each.name)
             for each in data_type.fields
         ]
-        # A struct of nulls is another value than none.
+        # A struct of nulls is not the same as null.
         return F.when(column.isNotNull(), F.struct(*fields))
     if isinstance(data_type, ArrayType):
         element = data_type.elementType

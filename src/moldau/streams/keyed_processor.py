@@ -1,19 +1,19 @@
-"""What all processors with state have in common, so that each says only what is its own.
+"""The base classes of all processors with state.
 
-Spark's ``StatefulProcessor`` is five methods in Java's spelling. Here a processor is three:
-``prepare`` gets its states, ``changed`` says what the rows of a key in this micro-batch give out,
-and ``expired`` what a timer does.
+Spark's ``StatefulProcessor`` has five methods with Java's naming. A processor here has three:
+``prepare`` creates its states, ``changed`` processes the rows of a key in a micro-batch, and
+``expired`` handles a timer.
 
-The shuffle hands over the rows of a key in no order. There are two, and they are not the same:
+After a shuffle the rows of a key are in no order. They are sorted in one of two ways:
 
-* Records of a stream go by time. With a new key (``key_by``, ``merge``) they come from several
-  partitions, whose offsets do not compare; offsets only decide within one moment.
-* Changes of a table go by offset. A key has one partition, and what is later in it replaces what is
-  earlier whatever the timestamps say, as in a compacted topic.
+* Records of a stream by timestamp. With a new key (``key_by``, ``merge``) they come from several
+  partitions, whose offsets cannot be compared; offsets only order records of equal timestamps.
+* Changes of a table by offset. A key is in one partition, and a later record replaces an earlier
+  one whatever the timestamps are, as in a compacted topic.
 
-Timestamps come as microseconds since 1970 (``keyed_state.transform``). Spark would hand them over
-as datetimes of the local time zone, which do not tell the two hours apart when summer time ends.
-What goes out are datetimes in UTC.
+Timestamps are passed as microseconds since 1970 (``keyed_state.transform``). Spark would pass them
+as datetimes of the local time zone, which are ambiguous in the hour when daylight saving time ends.
+The output has datetimes in UTC.
 """
 
 from abc import abstractmethod
@@ -35,23 +35,23 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class StreamProcessor(StatefulProcessor):
-    """Records of a stream, with state for each key."""
+    """Processes records of a stream, with state for each key."""
 
-    # Timers are set here.
+    # For setting timers.
     handle: StatefulProcessorHandle
     # The watermark and the clock of this micro-batch.
     times: TimerValues
 
     @abstractmethod
     def prepare(self, states: States) -> None:
-        """Get the states, once."""
+        """Create the states; called once."""
 
     @abstractmethod
     def changed(self, key: Any, rows: list[Any]) -> Iterable[Row]:
-        """What ``rows``, at least one and in order, give out; ``key`` is a tuple of columns."""
+        """The results for ``rows``, at least one and in order; ``key`` is a tuple of columns."""
 
     def expired(self, key: Any, at_ms: int) -> Iterable[Row]:
-        """What a timer that was set to ``at_ms`` gives out."""
+        """The results for a timer that was set to ``at_ms``."""
         return ()
 
     def in_order(self, rows: Iterable[Any]) -> list[Any]:
@@ -84,14 +84,14 @@ class StreamProcessor(StatefulProcessor):
 
 
 class TableProcessor(StreamProcessor):
-    """Changes of tables, with state for each key."""
+    """Processes changes of tables, with state for each key."""
 
     def in_order(self, rows: Iterable[Any]) -> list[Any]:
         return sorted(rows, key=lambda row: row["offset"])
 
 
 def newest(rows: Iterable[Any]) -> datetime:
-    """The latest of the timestamps of ``rows``."""
+    """The latest timestamp of ``rows``."""
     return latest_of(row["timestamp"] for row in rows)
 
 
@@ -101,7 +101,7 @@ def latest_of(times: Iterable[datetime | int]) -> datetime:
 
 
 def moment_of(time: datetime | int) -> datetime:
-    """A time that a processor was given, or has kept, as it is given out."""
+    """A timestamp from the input or the state, as a datetime for the output."""
     return _EPOCH + timedelta(microseconds=micros_of(time))
 
 

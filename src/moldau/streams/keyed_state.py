@@ -1,8 +1,8 @@
 """State for each key in Python, on Spark's transformWithState.
 
-Spark keeps state in typed columns and hands back whatever its pickler makes of them: a timestamp
-goes in as a datetime and comes out as a number. What is kept here is therefore one binary column
-that holds any Python value, pickled; only what is given out needs a type.
+Spark keeps state in typed columns, and its conversions are not symmetric: a timestamp is stored as
+a datetime and read as a number. So the state here is a single binary column with a pickled Python
+value of any type; only the output needs a type.
 """
 
 import pickle
@@ -54,7 +54,7 @@ class ListState:
 
 
 class MapState:
-    """Values by name for each key; one is read and written without the others."""
+    """Values by name for each key, which are read and written individually."""
 
     def __init__(self, state: Any) -> None:
         self._state = state
@@ -70,15 +70,15 @@ class MapState:
         self._state.removeKey((name,))
 
     def items(self) -> Iterator[tuple[str, Any]]:
-        # All at once: changing the map while Spark iterates over it would mix up the answers.
+        # All at once: changes during Spark's iteration would mix up its responses.
         kept = [(name[0], pickle.loads(value[0])) for name, value in self._state.iterator()]
         return iter(kept)
 
 
 class States:
-    """Where a processor gets its state from, once, in ``init``.
+    """Creates the state of a processor, once, in ``init``.
 
-    ``ttl`` forgets what has not been written for so long, by the clock.
+    State that has not been written for ``ttl``, in processing time, is deleted.
     """
 
     def __init__(self, handle: "StatefulProcessorHandle") -> None:
@@ -108,10 +108,10 @@ def transform(
     output_mode: str,
     time_mode: str = "None",
 ) -> "DataFrame":
-    """``rows`` by ``keys`` through ``processor``, which gets timestamps as microseconds.
+    """Run ``processor`` on ``rows`` grouped by ``keys``; it gets timestamps as microseconds.
 
     Raises:
-        PipelineError: a package is missing that Spark needs for it.
+        PipelineError: a package that Spark needs for it is missing.
     """
     from pyspark.sql import functions as F
 
@@ -127,7 +127,7 @@ def transform(
 
 
 def struct_type(**types: "DataType | str") -> "StructType":
-    """A struct of these fields, each of a type or of its name in Spark's words."""
+    """A struct of these fields, with each type as a DataType or as Spark's DDL."""
     from pyspark.sql.types import DataType, StructField, StructType
 
     return StructType(
@@ -139,7 +139,7 @@ def struct_type(**types: "DataType | str") -> "StructType":
 
 
 def with_offset(rows: "DataFrame") -> "DataFrame":
-    """``rows`` with a column to order them by, where what is before has left none."""
+    """``rows`` with a column ``offset`` for ordering, which is 0 if there is none."""
     from pyspark.sql import functions as F
 
     return rows if "offset" in rows.columns else rows.withColumn("offset", F.lit(0).cast("long"))

@@ -1,9 +1,9 @@
-"""Brokers that are away: noticed while an app runs, shown, and waited for.
+"""Outages: detects while an app runs that no broker answers, shows it, and waits.
 
-A query asks the brokers again for as long as ``kafka.request.timeout.ms``, then it fails. An app
-does not end by that: it waits until a broker answers, and starts the query again from its
-checkpoint, for as long as it is told to be patient. A thread asks a broker once a second, so that
-the progress says what is the matter while the queries still try.
+A query retries its requests for ``kafka.request.timeout.ms``, then it fails. That does not end the
+app: it waits until a broker answers, and restarts the query from its checkpoint, for up to
+``patience_s``. A thread contacts a broker once a second, so that the progress shows the problem
+while the queries still retry.
 """
 
 import threading
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from moldau.streams.app import App
 
 _ASK_EVERY_S: Final = 1.0
-# Whoever does not answer in this time is away.
+# A broker that does not answer within this time is unavailable.
 _ANSWER_WITHIN_S: Final = 5.0
 _FIRST_BACKOFF_S: Final = 0.5
 _LAST_BACKOFF_S: Final = 30.0
-# Queries that have run for so long since the last outage have nothing more to do with it.
+# If a query fails after running for this long, it is a new outage.
 _CALM_S: Final = 60.0
 
 
 class Outage(NamedTuple):
-    """Brokers are away."""
+    """A time in which no broker answers."""
 
     since_s: float
     reason: str
 
 
 class BrokerWatch:
-    """Knows whether a broker answers."""
+    """Checks whether a broker answers."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -52,7 +52,7 @@ class BrokerWatch:
         return self._outage
 
     def ask(self) -> None:
-        """Find out how it is now."""
+        """Check once."""
         try:
             self._cluster.refresh(())
         except ConnectionFailed as failure:
@@ -61,13 +61,13 @@ class BrokerWatch:
             self.answers.clear()
             return
         except ApiError:
-            # Whatever it says, it answers.
+            # Even an error is an answer.
             pass
         self._outage = None
         self.answers.set()
 
     def run(self) -> None:
-        """Ask until ``end``."""
+        """Check periodically until ``end``."""
         while not self._ended.wait(_ASK_EVERY_S):
             self.ask()
         self._cluster.close()
@@ -78,7 +78,7 @@ class BrokerWatch:
 
 @contextmanager
 def watched_brokers(app: "App") -> Iterator[BrokerWatch]:
-    """Within this block a thread asks the brokers of ``app`` how they are."""
+    """Run a thread in this block that checks the brokers of ``app``."""
     with app.admin() as admin:
         security = admin.cluster.security
     cluster = Cluster(
@@ -95,12 +95,12 @@ def watched_brokers(app: "App") -> Iterator[BrokerWatch]:
 
 
 class Patience:
-    """Waits between a failure for want of brokers and the next try, longer each time."""
+    """Waits between a failure in an outage and the next attempt, longer each time."""
 
     def __init__(
         self, brokers: BrokerWatch, stopping: threading.Event, patience_s: float | None
     ) -> None:
-        """``patience_s`` is how long an outage may take; None for as long as it does."""
+        """``patience_s`` is the maximum length of an outage; None for no limit."""
         self._brokers = brokers
         self._stopping = stopping
         self._patience_s = patience_s
@@ -109,10 +109,10 @@ class Patience:
         self._backoff_s = _FIRST_BACKOFF_S
 
     def wait(self, reason: str) -> Iterator[None]:
-        """Wait until it is worth another try, or the app stops; yields every now and then.
+        """Wait until a retry makes sense, or the app stops; yields periodically.
 
         Raises:
-            PipelineError: it takes too long.
+            PipelineError: the outage is longer than ``patience_s``.
         """
         now_s = time.monotonic()
         if self._tried_s is None or now_s - self._tried_s > _CALM_S:

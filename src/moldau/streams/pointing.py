@@ -1,15 +1,15 @@
-"""Rows of a table by another key than their own: the first step of foreign-key joins and groupings.
+"""Maps rows of a table to another key: the first step of foreign-key joins and table groupings.
 
-A row points to a key that is computed from it. When it changes, the place it pointed to before must
-hear of it as well as the one it points to now, so the state is where each row points. What comes
-out are messages to those places: which row comes, changes or goes. Whoever reads them keeps the
-rows that point to a key, so that a message may come twice.
+A row points to a target key that is computed from it. When the row changes, both its previous and
+its new target must be notified, so the state is the target of each row. The output is messages to
+the targets: which row is added, changed or removed. The reader keeps the rows that point to each
+target, so that duplicate messages do no harm.
 
-Spark cannot chain this with the operator behind it: the plan puts an internal topic between them.
-The key of a message there is that of the row, not that of the place. So all messages about a row
-are in one partition, and whoever reads them, however little at a time, hears that a row has left
-one place no later than that it has come to another. At the end of each micro-batch a row is in one
-place at most, and only that one speaks of it.
+Spark cannot chain this with the next operator: the plan puts an internal topic between them. The
+key of a message there is that of the row, not the target. So all messages about a row are in one
+partition, and in whatever portions they are read, the removal of a row from one target is read no
+later than its addition to another. At the end of each micro-batch a row has at most one target, and
+only that one emits results for it.
 """
 
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def pointing(
     table: Rows, on: Function, operator: str, detail: str, *, name: str | None = None
 ) -> Node:
-    """The messages of the rows of ``table`` to the keys that ``on`` gives; null means nowhere."""
+    """The messages of the rows of ``table`` to the keys that ``on`` returns; null is no target."""
 
     def build(_: Compilation, rows: "DataFrame") -> "DataFrame":
         from pyspark.sql import functions as F
@@ -59,7 +59,7 @@ def pointing(
 
 
 def by_place(messages: "DataFrame") -> "DataFrame":
-    """``messages`` by the key that they are for, in whose value is the key of the row."""
+    """``messages`` by their target key; the value includes the key of the row."""
     from pyspark.sql import functions as F
 
     value = F.struct(F.col("key").alias("row_key"), "value.row", "value.moved")
@@ -70,7 +70,7 @@ def by_place(messages: "DataFrame") -> "DataFrame":
 
 
 def _key_of_window() -> "Column":
-    """Each window of a key is a row of its own; as text, for its key only has to be another."""
+    """A key for each window of a key, as text: it only has to be unique."""
     from pyspark.sql import functions as F
 
     start, end = (F.unix_micros(f"window.{name}").alias(name) for name in ("start", "end"))

@@ -1,11 +1,11 @@
 """Protobuf: messages of a generated class.
 
-Spark reads Protobuf only with a jar that PySpark does not bring, so the bytes go through Google's
-``protobuf`` package in Python, a column at a time. What travels to Spark's workers is the
-description of the message, not the generated module, which need not be there.
+Spark reads Protobuf only with a jar that is not part of PySpark, so the bytes go through Google's
+``protobuf`` package in Python, a column at a time. Spark's workers get the descriptor of the
+message, so they need not have the generated module.
 
-A field that says whether it is set (``optional``, messages) is null if it is not; others have
-their default. Enums are their names, ``google.protobuf.Timestamp`` a timestamp.
+A field with presence (``optional``, messages) is null if it is not set; others have their default.
+Enums are decoded to their names, ``google.protobuf.Timestamp`` to a timestamp.
 """
 
 from datetime import UTC, datetime
@@ -90,7 +90,7 @@ def _has_protobuf() -> bool:
 
 
 def _files_of(file: Any) -> tuple[bytes, ...]:
-    """The descriptions of a .proto file and of those it imports, imported ones first."""
+    """The descriptors of a .proto file and of those it imports, imported ones first."""
     found: dict[str, bytes] = {}
 
     def visit(each: Any) -> None:
@@ -107,7 +107,7 @@ def _files_of(file: Any) -> tuple[bytes, ...]:
 def _message_class(files: tuple[bytes, ...], full_name: str) -> Any:
     from google.protobuf import descriptor_pool, message_factory
 
-    # A pool of its own: the module may be imported here as well.
+    # A separate pool: the generated module may be imported here as well.
     pool = descriptor_pool.DescriptorPool()
     for file in files:
         pool.AddSerializedFile(file)
@@ -220,5 +220,5 @@ def _number(field: Any, value: Any) -> Any:
     if field.enum_type is not None and isinstance(value, str):
         known = field.enum_type.values_by_name.get(value)
         return known.number if known is not None else int(value)
-    # A whole number of 64 bits without sign comes from Spark as a Decimal.
+    # Spark passes an unsigned 64-bit integer as a Decimal.
     return int(value) if field.cpp_type == field.CPPTYPE_UINT64 else value

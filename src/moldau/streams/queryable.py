@@ -1,13 +1,13 @@
-"""A table that can be asked: the latest value of each key of a compacted topic.
+"""Interactive queries on a table: the latest value of each key of a compacted topic.
 
-The topic is the state. Whoever asks reads it with a plain consumer, in any process, whether the
-app runs or not: all of it the first time, and only what is new from then on.
+The topic is the state. A plain consumer reads it, in any process, whether the app is running or
+not: the whole topic the first time, and only new records from then on.
 
 Rules this module keeps:
 
-* An answer holds everything that was committed to the topic before it was asked for.
+* A result includes everything that was committed to the topic before the call.
 * A record without a value deletes its key.
-* What is kept here is one value for each key, as bytes.
+* It keeps one value for each key in memory, as bytes.
 """
 
 import threading
@@ -30,7 +30,7 @@ _POLL_S: Final = 0.5
 
 
 class AppTable(Table):
-    """A table of an app that can also be asked for its values."""
+    """A table of an app whose values can also be queried."""
 
     def __init__(
         self,
@@ -40,15 +40,15 @@ class AppTable(Table):
         open_reader: "Callable[[], TableReader] | None" = None,
     ) -> None:
         super().__init__(topology, node, windows)
-        # What is computed from this table is in no topic, and has none.
+        # Tables computed from this one are in no topic, and have no reader.
         self._open_reader = open_reader
         self._reader: TableReader | None = None
 
     def get(self, key: Any, default: Any = None) -> Any:
-        """The latest value of ``key`` in the topic; that of a window is at ``(key, start_ms)``.
+        """Return the latest value of ``key``; the key of a window is ``(key, start_ms)``.
 
         Raises:
-            PipelineError: the table is in no topic, or that cannot be read.
+            PipelineError: the table is not in a topic, or the topic cannot be read.
         """
         with pipeline_errors():
             return self._ask().get(key, default)
@@ -57,7 +57,7 @@ class AppTable(Table):
         """Every key of the topic with its latest value.
 
         Raises:
-            PipelineError: the table is in no topic, or that cannot be read.
+            PipelineError: the table is not in a topic, or the topic cannot be read.
         """
         with pipeline_errors():
             return self._ask().items()
@@ -74,7 +74,7 @@ class AppTable(Table):
 
 
 def written_serdes(sink: Node) -> tuple[Serde, Serde] | None:
-    """Those that ``sink`` writes with; None where the types of its columns decide."""
+    """The serdes of ``sink``; None if they depend on the types of its columns."""
     key, value = sink.key_serde, sink.value_serde
     if key is None or value is None or (isinstance(key, WindowedKey) and key.inner is None):
         return None
@@ -82,7 +82,7 @@ def written_serdes(sink: Node) -> tuple[Serde, Serde] | None:
 
 
 class TableReader:
-    """Keeps its position, so use one for many questions; safe to use from several threads."""
+    """Reads a topic incrementally, so reuse one for many lookups; thread-safe."""
 
     def __init__(
         self,
@@ -105,11 +105,11 @@ class TableReader:
         self._lock = threading.Lock()
 
     def get(self, key: Any, default: Any = None) -> Any:
-        """The latest value of ``key``; ``default`` if it has none.
+        """Return the latest value of ``key``; ``default`` if it has none.
 
         Raises:
             ApiError: the topic does not exist, or cannot be read.
-            ConnectionFailed: there is no broker to ask.
+            ConnectionFailed: no broker can be reached.
         """
         wanted = self._key.dumps(key)
         with self._lock:
@@ -118,7 +118,7 @@ class TableReader:
         return default if value is None else self._value.loads(value)
 
     def items(self) -> Iterator[tuple[Any, Any]]:
-        """Every key with its latest value, as of now."""
+        """Every key with its current value."""
         with self._lock:
             self._catch_up()
             values = dict(self._values)
@@ -129,13 +129,13 @@ class TableReader:
             self._forget()
 
     def _catch_up(self) -> None:
-        """Read up to where the topic ends now."""
+        """Read up to the current end of the topic."""
         if self._consumer is None:
             self._consumer = self._open()
         consumer = self._consumer
         ends = consumer.offsets_at(dict.fromkeys(consumer.positions, LATEST))
         if any(ends[each] < position for each, position in consumer.positions.items()):
-            # The topic was made anew: nothing that is known here is true of it.
+            # The topic was deleted and created again: the values read so far are invalid.
             self._forget()
             self._catch_up()
             return

@@ -1,4 +1,4 @@
-"""What streams and tables have in common: rows of key, value and timestamp, computed by a node."""
+"""The base of streams and tables: rows of key, value and timestamp, computed by a node."""
 
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 class Rows:
-    """The rows of one node of a topology; immutable, every operator gives new ones."""
+    """The rows of one node of a topology; immutable, every operator returns a new object."""
 
     def __init__(self, topology: Topology, node: Node, windows: Windows | None = None) -> None:
         self.topology = topology
         self.node = node
-        # Set where the rows have a ``window`` beside their key.
+        # Set if the rows have a ``window`` in addition to their key.
         self.windows = windows
 
     @property
     def df(self) -> "DataFrame":
-        """The DataFrame of these rows, for whatever only Spark can do.
+        """The DataFrame of these rows, for direct use of Spark.
 
         Raises:
-            PipelineError: it is not known where to read from.
+            PipelineError: the topology has no inputs.
         """
         if self.topology.inputs is None:
             raise PipelineError(f"{self.node.name} belongs to no app that says where to read from")
@@ -43,10 +43,10 @@ class Rows:
         value: Serde | None = None,
         name: str | None = None,
     ) -> None:
-        """Write the rows to ``topic``; a serde that is not given follows from the type.
+        """Write the rows to ``topic``; the default serdes depend on the types.
 
-        Text is written as text, numbers as Kafka's serializers do, the rest as JSON. The key of a
-        windowed row has the start of the window behind it, as in Kafka Streams.
+        Text is written as text, numbers as by Kafka's serializers, other types as JSON. The key of
+        a windowed row is followed by the start of the window, as in Kafka Streams.
         """
         key_serde: Serde | None = key
         if self.windows is not None:
@@ -66,7 +66,7 @@ class Rows:
         )
 
     def refuse_windows(self, what: str) -> None:
-        """Raises PipelineError, saying that ``what`` is not possible, if there are windows."""
+        """Raise PipelineError if there are windows, saying that ``what`` is not possible."""
         if self.windows is not None:
             raise PipelineError(
                 f"{self.node.name} has windows beside its keys and cannot {what}: "
@@ -89,12 +89,12 @@ class Rows:
 
 
 def unchanged(_: Compilation, rows: "DataFrame") -> "DataFrame":
-    """Builds the same rows, to be seen otherwise."""
+    """The same rows, for operators that only change their meaning."""
     return rows
 
 
 def map_values(function: Function) -> Any:
-    """Builds rows with another value; where there was none, a deletion, there stays none."""
+    """Builds rows with new values; a null value, which is a deletion, stays null."""
 
     def build(_: Compilation, rows: "DataFrame") -> "DataFrame":
         from pyspark.sql import functions as F

@@ -1,10 +1,10 @@
-"""An app runs once on a cluster, wherever its checkpoints are.
+"""Only one run of an app on a cluster, wherever its checkpoints are.
 
 Two runs of an app from different checkpoints would write everything twice, and to the same internal
-topics. So a run is the member of a consumer group that has no topics: the coordinator knows that it
-lives by its heartbeats, and another run sees it there. A run on the same checkpoints is not refused
-here: the lock beside those (``run_lock``) knows at once that a run was killed, and the coordinator
-only when heartbeats have failed to come for some time.
+topics. So each run joins a consumer group without topics: its heartbeats tell the coordinator that
+it is alive, and another run sees it as a member. A run on the same checkpoints is not refused here:
+the lock next to them (``run_lock``) is released at once if a run is killed, but the coordinator
+notices it only after the session timeout.
 """
 
 import socket
@@ -24,10 +24,10 @@ from moldau.spark.errors import PipelineError
 if TYPE_CHECKING:
     from moldau.client.security import Security
 
-# How long a run that was killed is taken to be alive.
+# How long a killed run is considered alive.
 SESSION_MS: Final = 10_000
 _HEARTBEAT_MS: Final = 3_000
-# What the coordinator may take beyond that to find out.
+# The time that the coordinator may need beyond that to remove it.
 _MARGIN_S: Final = 3.0
 _POLL_S: Final = 0.5
 _LEAVING_S: Final = 5.0
@@ -37,24 +37,24 @@ _NOT_ALLOWED: Final = frozenset(
 
 
 def claim_group(app: str) -> str:
-    """The group that the run of an app is a member of."""
-    # Groups of queries have a dash behind the name of the app.
+    """The consumer group that a run of an app joins."""
+    # The groups of queries have a dash after the name of the app.
     return f"{app}.running"
 
 
 class RunClaim:
-    """The claim of one run: who it is, for others to read."""
+    """The claim of one run, which identifies it to others."""
 
     def __init__(self, bootstrap: str, security: "Security", app: str, checkpoint_dir: str) -> None:
         self._bootstrap = bootstrap
         self._security = security
         self._app = app
-        # It is what the coordinator shows of a member.
+        # Used as the client id, which the coordinator shows for a member.
         self._identity = f"{checkpoint_dir} on {socket.gethostname()}"
         self._ended = threading.Event()
 
     def require_alone(self, admin: Admin, stopping: threading.Event) -> None:
-        """Wait for a run that may have been killed to be forgotten.
+        """Wait until the session of a run that may have been killed has expired.
 
         Raises:
             PipelineError: a run on other checkpoints is alive.
@@ -70,7 +70,7 @@ class RunClaim:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Within this block others see that the app runs."""
+        """Be a member of the group in this block, so that others see the run."""
         thread = threading.Thread(target=self._hold, name="moldau-claim", daemon=True)
         thread.start()
         try:
@@ -80,7 +80,7 @@ class RunClaim:
             thread.join(_LEAVING_S)
 
     def _other(self, admin: Admin) -> str | None:
-        """Another run that is alive, if there is one."""
+        """The identity of another run that is alive; None if there is none."""
         try:
             group = GroupAdmin(admin.cluster).describe(claim_group(self._app))
         except ApiError as error:
@@ -95,7 +95,7 @@ class RunClaim:
             try:
                 self._be_member()
             except (ApiError, ConnectionFailed):
-                # The brokers are away, or do not allow it. The app itself says so where it matters.
+                # The brokers are unavailable or refuse it. The app reports that where it matters.
                 self._ended.wait(_HEARTBEAT_MS / 1000)
 
     def _be_member(self) -> None:

@@ -1,7 +1,7 @@
-"""An app runs once at a time: two that share their checkpoints would spoil them.
+"""Only one run of an app at a time: two that share checkpoints would corrupt them.
 
-The lock is the kernel's on a file beside the checkpoints, so it ends with the process, however
-that ends. The file says which process it was.
+The lock is a kernel lock on a file next to the checkpoints, so it is released when the process
+ends, however it ends. The file has the process id.
 """
 
 import fcntl
@@ -21,7 +21,7 @@ def running_alone(folder: Path, app: str) -> Iterator[None]:
     """Hold the lock of the app whose checkpoints are in ``folder``.
 
     Raises:
-        PipelineError: it runs already.
+        PipelineError: it is already running.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / _NAME).open("a+") as file:
@@ -39,7 +39,7 @@ def running_alone(folder: Path, app: str) -> Iterator[None]:
 
 
 def running_process(folder: Path) -> int | None:
-    """The process that runs the app now; None if none does."""
+    """The id of the process that runs the app; None if it is not running."""
     try:
         with (folder / _NAME).open("r") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

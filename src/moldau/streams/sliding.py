@@ -1,11 +1,12 @@
 """Sliding windows: for each record, an aggregate over the records shortly before it.
 
-Spark has no such windows. A join has them: each moment in which a key has a record is the end of a
-window, and joins with the key's records up to so long before. All three operators run in append
-mode in one query, so a result comes when the watermark has passed the end of the window.
+Spark has no such windows, so a join computes them: each distinct timestamp of a key's records is
+the end of a window, and is joined with the key's records in the time before it. All three operators
+run in append mode in one query, so a result is emitted when the watermark has passed the window's
+end.
 
-Kafka Streams also has windows that begin just after a record, and so hold the same records without
-the oldest; those are not made here.
+Kafka Streams also has windows that start just after a record, and so have the same records without
+the oldest; those are not computed here.
 """
 
 from typing import TYPE_CHECKING
@@ -23,7 +24,7 @@ def aggregate_sliding(rows: "DataFrame", windows: SlidingWindows, value: "Column
 
     marked = with_watermark(rows, windows.grace)
     back = F.expr(f"interval {spark_interval(windows.difference)}")
-    # Two records in one moment end one window, not two.
+    # Two records with the same timestamp end one window, not two.
     ends = marked.select(
         F.col("key").alias("end_key"), F.col("timestamp").alias("end")
     ).dropDuplicates(["end_key", "end"])

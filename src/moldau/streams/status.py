@@ -1,4 +1,4 @@
-"""How far an app has come, told from outside: by its checkpoints and by the ends of its topics."""
+"""The status of an app, from its checkpoints and the end offsets of its topics."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ from moldau.streams.topics import source_topics, streamed_topics, topic_of
 
 @dataclass(frozen=True)
 class QueryStatus:
-    """One query, whether it runs or not."""
+    """The status of one query, whether it is running or not."""
 
     query: str
     reads: list[str]
     writes: str
     is_internal: bool
     checkpoint: QueryCheckpoint
-    # Records that are there and not done; None if a topic is not there.
+    # Records that are not processed yet; None if a topic does not exist.
     lag: int | None
 
     def as_json(self) -> dict[str, Any]:
@@ -48,11 +48,11 @@ class QueryStatus:
 
 @dataclass(frozen=True)
 class AppStatus:
-    """An app with its queries."""
+    """The status of an app and its queries."""
 
     app: str
     checkpoint_dir: str
-    # Who runs it now on this machine, if anybody does.
+    # The id of the process that runs it on this machine, if any.
     process: int | None
     queries: list[QueryStatus]
 
@@ -69,8 +69,8 @@ def read_status(admin: Admin, app: str, folder: Path, queries: Sequence[Query]) 
     """The status of an app whose checkpoints are in ``folder``.
 
     Raises:
-        PipelineError: a checkpoint cannot be understood.
-        ApiError, ConnectionFailed: the brokers do not say.
+        PipelineError: a checkpoint cannot be parsed.
+        ApiError, ConnectionFailed: the offsets cannot be read from the brokers.
     """
     existing = {each.name: each for each in admin.list_topics()}
     wanted = sorted(set().union(*map(source_topics, queries)) & existing.keys())
@@ -102,7 +102,7 @@ def _query_status(query: Query, folder: Path, ends: Offsets) -> QueryStatus:
 
 
 def query_lag(topics: set[str], offsets: Offsets, ends: Offsets) -> int | None:
-    """Records of ``topics`` behind ``offsets``; None if one of the topics is not there."""
+    """The number of records of ``topics`` after ``offsets``; None if a topic does not exist."""
     if not topics <= {each.topic for each in ends}:
         return None
     mine = {each: end for each, end in ends.items() if each.topic in topics}

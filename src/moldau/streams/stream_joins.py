@@ -1,8 +1,7 @@
-"""Joins of a stream: with another stream within a time, and with a table by looking up.
+"""Joins of a stream: with another stream within a time span, and with a table by lookup.
 
-A join of two streams keeps the records of both sides as state, until the watermark says that no
-partner can come any more; a join with a table keeps nothing, for the table is read in each
-micro-batch.
+A join of two streams keeps the records of both sides as state until the watermark rules out any
+further match; a join with a table has no state, because the table is read in each micro-batch.
 """
 
 from typing import TYPE_CHECKING, Any, Final
@@ -51,7 +50,7 @@ def join_streams(
             F.col("left_timestamp") - around, F.col("left_timestamp") + around
         )
         joined = one.join(two, (F.col("left_key") == F.col("right_key")) & is_near, _SPARK_HOW[how])
-        # The later of the two, as in Kafka Streams; greatest() passes over nulls.
+        # The later of the two, as in Kafka Streams; greatest() ignores nulls.
         return joined.select(
             F.coalesce("left_key", "right_key").alias("key"),
             joined_value(joiner, joined, "left", "right").alias("value"),
@@ -111,7 +110,7 @@ def join_with_table(
 
 
 def joined_value(joiner: Function | None, rows: "DataFrame", left: str, right: str) -> "Column":
-    """What ``joiner`` makes of the values in the columns ``left`` and ``right`` of ``rows``."""
+    """The result of ``joiner`` for the columns ``left`` and ``right`` of ``rows``."""
     from pyspark.sql import functions as F
 
     from moldau.streams.fields import typed

@@ -1,12 +1,13 @@
 """Joins of two tables: the result changes whenever one of them does.
 
-Both come as changes, and the latest value of each side is the state. By primary key one state for
-each key holds both values. By foreign key it takes two steps, as in Kafka Streams: the first, by
-the left key, tells each place who points to it (``pointing``); the second, by the foreign key,
-keeps the right value and all left rows that point to it. Rows that point nowhere have a place each.
+Both inputs are streams of changes, and the state is the latest value of each side. With the primary
+key, one state per key has both values. A foreign-key join has two steps, as in Kafka Streams: the
+first, by left key, tells each foreign key which rows point to it (``pointing``); the second, by
+foreign key, keeps the right value and all left rows that point to it. Rows without a foreign key
+are kept separately, one by one.
 
-A result that no longer holds is deleted by a null value. When a row moves from one foreign key to
-another only the new place gives out, so that a late deletion cannot wipe out the new result.
+A result that is no longer valid is deleted by a null value. When a row moves from one foreign key
+to another only the new one emits a result, so that a late deletion cannot remove the new result.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -100,7 +101,7 @@ def _pointed_to(joiner: Function | None, how: str) -> Any:
             is_there="boolean",
             timestamp="timestamp",
         )
-        # What points nowhere is not one place: the rows would all meet there.
+        # Rows without a foreign key must not all be in the same group.
         alone = F.when(F.col("key").isNull(), F.col("left.row_key"))
         both = _sides(messages, rights, with_nulls=True).withColumn("alone", alone)
         joined = transform(both, ["key", "alone"], JoinPointed(how), types, output_mode=UPDATE)
@@ -110,9 +111,9 @@ def _pointed_to(joiner: Function | None, how: str) -> Any:
 
 
 def _sides(lefts: "DataFrame", rights: "DataFrame", *, with_nulls: bool = False) -> "DataFrame":
-    """Both as one stream; ``is_left`` says which of the two values a row is about.
+    """Both sides as one stream; ``is_left`` tells which of the two values a row has.
 
-    Without keys that are null, unless ``with_nulls`` asks for those on the left.
+    Rows with a null key are dropped, except those on the left with ``with_nulls``.
     """
     from pyspark.sql import functions as F
 

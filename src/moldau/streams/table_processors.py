@@ -1,7 +1,7 @@
-"""What joins and groupings of tables keep for each key, and what they give out when it changes.
+"""The state of joins and groupings of tables for each key, and the results they emit.
 
-In a micro-batch the changes of a key are taken in the order of their offsets, and one result is
-given out: a table is about the latest value, so those in between need not be seen.
+In a micro-batch the changes of a key are applied in the order of their offsets, and one result is
+emitted: only the latest value of a table matters, so intermediate ones are omitted.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from moldau.streams.keyed_state import MapState, States
 
 
 class JoinSides(TableProcessor):
-    """Both values of a key."""
+    """Joins both values of a key."""
 
     def __init__(self, how: str) -> None:
         self._how = how
@@ -46,7 +46,7 @@ class JoinSides(TableProcessor):
 
 
 class PointFromRow(TableProcessor):
-    """Where a row points, so that the place it leaves can be told; nowhere is a place too."""
+    """Keeps the target of a row, to notify the one it leaves; a null target counts too."""
 
     def prepare(self, states: States) -> None:
         self._foreign = states.value("foreign")
@@ -54,7 +54,7 @@ class PointFromRow(TableProcessor):
     def changed(self, key: Any, rows: list[Any]) -> Iterator[Row]:
         latest = rows[-1]
         foreign, row, moment = latest["foreign"], latest["value"], moment_of(latest["timestamp"])
-        # In a tuple: to have pointed nowhere is something else than not to have been there.
+        # In a tuple: a null target is not the same as a row that did not exist.
         before = self._foreign.get()
         if row is None:
             self._foreign.clear()
@@ -73,14 +73,14 @@ def _message(row_key: Any, foreign: Any, row: Any, moment: Any, *, moved: bool) 
 
 
 class _Pointing:
-    """The rows that point to a key, as the messages of ``PointFromRow`` tell."""
+    """The rows that point to a key, from the messages of ``PointFromRow``."""
 
     def __init__(self, rows: MapState) -> None:
         self._rows = rows
 
     def take(self, message: Any) -> tuple[str, Any]:
-        """The name of the row that a message is about, and what the row was before it."""
-        # Any plain value has one text of its own, so that the map can be by text.
+        """Apply a message; returns the name of its row, and the previous row."""
+        # The repr of a plain value is unique, so it can be the key of the map.
         name = repr(message["row_key"])
         before = self._rows.get(name)
         if message["row"] is None:
@@ -90,12 +90,12 @@ class _Pointing:
         return name, None if before is None else before[1]
 
     def items(self) -> Iterator[tuple[str, tuple[Any, Any]]]:
-        """By name the key of each row and the row."""
+        """The key and content of each row, by name."""
         return self._rows.items()
 
 
 class JoinPointed(TableProcessor):
-    """The right value of a foreign key, and the left rows that point to it."""
+    """Joins the right value of a foreign key with the left rows that point to it."""
 
     def __init__(self, how: str) -> None:
         self._how = how
@@ -132,9 +132,9 @@ class JoinPointed(TableProcessor):
 
 
 class FoldPointed(TableProcessor):
-    """What the rows that point to a key come to, and the rows: one that changes is subtracted.
+    """Folds the rows that point to a key; keeps them, to subtract a row that changes.
 
-    A message that comes twice changes nothing, for the second time it subtracts what it adds.
+    A duplicate message has no effect, because it subtracts what it adds.
     """
 
     def __init__(self, adder: Step, subtractor: Callable[[Any, Any], Any]) -> None:
@@ -166,5 +166,5 @@ class FoldPointed(TableProcessor):
 
 
 def _there(value: Any) -> tuple[Any] | None:
-    """A function that gives None says that there is nothing left, as in Kafka Streams."""
+    """A function that returns None deletes the result, as in Kafka Streams."""
     return None if value is None else (value,)

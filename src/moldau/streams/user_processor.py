@@ -1,4 +1,4 @@
-"""A user's ``Processor`` as the stateful processor that Spark calls."""
+"""Adapts a user's ``Processor`` to Spark's stateful processor."""
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime

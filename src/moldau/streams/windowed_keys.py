@@ -1,8 +1,8 @@
-"""The key of a windowed row in a topic: that of Kafka Streams.
+"""The key of a windowed row in a topic, in the format of Kafka Streams.
 
-Behind the bytes of the key come, in milliseconds and big-endian, the start of the window; of a
-session, its end and then its start. So every window of a key is a key of its own, a compacted topic
-keeps the latest value of each, and the windowed deserializers of Kafka Streams read it.
+The bytes of the key are followed by the start of the window in milliseconds, big-endian; for a
+session, by its end and then its start. So every window of a key is a separate key, a compacted
+topic keeps the latest value of each, and the windowed deserializers of Kafka Streams can read it.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -17,9 +17,9 @@ _TIME_BYTES = 8
 
 
 class WindowedKey(Serde):
-    """A serde for key and window together; without ``inner`` the type of the key decides.
+    """A serde for key and window together; the default of ``inner`` depends on the key's type.
 
-    In Python the key is ``(key, start_ms)``, that of a session ``(key, start_ms, end_ms)``.
+    In Python the key is ``(key, start_ms)``, for a session ``(key, start_ms, end_ms)``.
     """
 
     def __init__(self, inner: Serde | None, *, is_session: bool = False) -> None:
@@ -39,7 +39,7 @@ class WindowedKey(Serde):
         window = value["window"]
         times = [window["end"], window["start"]] if self.is_session else [window["start"]]
         parts = [LONG.encode(F.unix_millis(time), value_type) for time in times]
-        # Without a key there is no key: bytes of the window alone would look like one.
+        # A null key stays null: the bytes of the window alone would look like a key.
         return F.concat(inner.encode(value["key"], value_type), *parts)
 
     def loads(self, data: bytes) -> tuple[Any, ...]:
@@ -51,7 +51,7 @@ class WindowedKey(Serde):
         if end < 0:
             raise ValueError(f"{len(data)} bytes are too few for a window")
         times = [LONG.loads(data[at : at + _TIME_BYTES]) for at in range(end, len(data), 8)]
-        # The start is the last of them in the bytes and comes first here.
+        # The start comes last in the bytes, and first in the tuple.
         return (inner.loads(data[:end]), *reversed(times))
 
     def dumps(self, value: tuple[Any, ...]) -> bytes:
