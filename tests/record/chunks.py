@@ -1,4 +1,4 @@
-"""Batches in a row, as a segment has them, with whatever a batch may be."""
+"""Random sequences of batches, as in a segment."""
 
 from typing import NamedTuple
 

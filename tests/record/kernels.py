@@ -1,7 +1,7 @@
-"""The record kernel in both its forms: as it is installed, and plain.
+"""The record kernel in both forms: as installed, and in plain Python.
 
-Where the modules are compiled, their plain sources lie beside them and must do the same.
-``KERNELS`` has one or both, to parametrize tests with.
+If the modules are compiled, their plain sources are next to them and must do the same. ``KERNELS``
+has one or both, to parametrize tests with.
 """
 
 import sys

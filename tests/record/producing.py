@@ -1,4 +1,4 @@
-"""Batches as producers send them, and what the validator makes of them."""
+"""Batches as producers send them, and the validator's results."""
 
 from collections.abc import Callable
 from typing import Any

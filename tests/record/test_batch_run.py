@@ -1,4 +1,4 @@
-"""A run is what somebody would find who reads one header after the other."""
+"""A run is the same as reading one header after the other."""
 
 from typing import Any
 

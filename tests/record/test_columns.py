@@ -1,4 +1,4 @@
-"""Columns say of records what decoding them says, and damage is named, never followed."""
+"""Columns agree with decoded records, and damage is reported, never followed."""
 
 import random
 from typing import Any

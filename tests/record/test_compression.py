@@ -1,4 +1,4 @@
-"""Every codec, every framing that clients use, and data made to hurt."""
+"""Every codec, every framing that clients use, and malicious data."""
 
 import contextlib
 import gzip

@@ -1,4 +1,4 @@
-"""Batches that the broker built itself on their way into the log."""
+"""Batches that the broker built itself are adapted to the topic."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Fields of many records in a row, as Arrow wants them."""
+"""Fields of many records gathered in the layout of Arrow."""
 
 from typing import Any
 

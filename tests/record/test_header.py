@@ -1,4 +1,4 @@
-"""Reading, writing and checking batch headers."""
+"""Reading, writing and validating batch headers."""
 
 import pytest
 

@@ -1,15 +1,15 @@
-"""Agreement with Apache Kafka 4.3.1, whose own classes wrote or judged the data here.
+"""Agreement with Apache Kafka 4.3.1, whose own classes wrote or validated the data here.
 
 ``java_batches.txt``: a name and the bytes of a batch that Kafka's MemoryRecords built.
-``kafka_verdicts.txt``: settings of a topic, a Produce version and a batch, then what Kafka's
-ProduceRequest and LogValidator made of it at offset 1000, leader epoch 3 and the time below.
+``kafka_verdicts.txt``: settings of a topic, a Produce version and a batch, then the result of
+Kafka's ProduceRequest and LogValidator at offset 1000, leader epoch 3 and the time below.
 
-The verdicts are a sample of random, mostly broken batches, and only of those on which both
-sides agree: they keep the agreement from being lost, they do not measure how far it goes. Known
-to differ, and so not in the file: compressed batches that are broken inside or name a wrong
-latest timestamp (not opened here unless the topic asks), offsets within a batch that do not count
-up (numbered anew here), the LogAppendTime flag set by a producer, and whatever Kafka answers
-with UNKNOWN_SERVER_ERROR.
+The verdicts are a sample of random, mostly invalid batches, and only of those on which both sides
+agree: they prevent regressions, they do not measure the extent of the agreement. Known to differ,
+and so not in the file: compressed batches that are invalid inside or have a wrong max timestamp
+(not decompressed here unless the topic requires it), offsets within a batch that are not
+consecutive (renumbered here), the LogAppendTime flag set by a producer, and batches that Kafka
+answers with UNKNOWN_SERVER_ERROR.
 """
 
 from pathlib import Path

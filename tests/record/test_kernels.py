@@ -1,4 +1,4 @@
-"""What holds for the record kernel as a whole."""
+"""Properties of the record kernel as a whole."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Keys hash as in every other client."""
+"""Keys have the same hash as in every other client."""
 
 from array import array
 

@@ -1,4 +1,4 @@
-"""The offset map is a dict with a limit: of keys to the largest offset put."""
+"""The offset map is a dict with a size limit: from keys to the largest offset put."""
 
 from typing import Any
 

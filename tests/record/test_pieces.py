@@ -1,4 +1,4 @@
-"""Unpacking and packing piece by piece gives what doing it at once gives."""
+"""Compression and decompression in pieces give the same result as at once."""
 
 from collections.abc import Iterator
 

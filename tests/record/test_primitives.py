@@ -1,6 +1,6 @@
-"""Varints and copies in place, against the encoder of whole records.
+"""Varints and in-place copies, compared with the encoder of whole records.
 
-Those in line in compiled code are tested through the kernels that have them.
+Those inlined in compiled code are tested through the kernels that use them.
 """
 
 from hypothesis import given

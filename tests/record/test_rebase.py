@@ -1,4 +1,4 @@
-"""Records that move to another base timestamp change in nothing else."""
+"""Records with another base timestamp are otherwise unchanged."""
 
 from typing import Any
 

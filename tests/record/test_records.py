@@ -1,4 +1,4 @@
-"""Records into batches and out again."""
+"""Records are encoded into batches and decoded again."""
 
 import contextlib
 from typing import Any

@@ -1,4 +1,4 @@
-"""Which records a topic refuses: the same ones that decoding them finds."""
+"""The records that a topic refuses are the same as found by decoding them."""
 
 import contextlib
 from typing import Any

@@ -1,4 +1,4 @@
-"""Records numbered anew are those that would have been written so."""
+"""Renumbered records are the same as records written with these numbers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a cleaning keeps is what a reader who looks at each record would keep."""
+"""A cleaning keeps the same records as a filter of single records."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is written of a run is what filtering its batches one by one gives."""
+"""Filtering a run gives the same result as filtering its batches one by one."""
 
 from array import array
 from typing import Any

@@ -1,4 +1,4 @@
-"""Rows of columns become the records that a builder makes of them one by one."""
+"""Rows of columns become the same records as from a builder of single records."""
 
 from array import array
 from typing import Any

@@ -1,4 +1,4 @@
-"""What becomes of a produced batch, one rule at a time."""
+"""Validation of a produced batch, one rule at a time."""
 
 import pytest
 

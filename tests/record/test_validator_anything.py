@@ -1,4 +1,4 @@
-"""Whatever is produced is refused, or stored whole."""
+"""Whatever is produced is either refused or stored completely."""
 
 import pytest
 from hypothesis import given

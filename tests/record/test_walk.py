@@ -1,4 +1,4 @@
-"""Stepping over records: the same facts as decoding them gives."""
+"""Skipping over records finds the same facts as decoding them."""
 
 import contextlib
 from typing import Any

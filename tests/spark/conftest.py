@@ -1,7 +1,7 @@
-"""One broker and one Spark session for all tests here; topics have names of their own.
+"""One broker and one Spark session for all tests here; topics have unique names.
 
-A session takes seconds to start and a query on it at least one, so only what needs Spark itself
-uses it. The source's own parts are tested on the broker alone.
+A session takes seconds to start and a query at least one, so only tests of Spark itself use it.
+The parts of the source are tested with the broker alone.
 """
 
 import itertools

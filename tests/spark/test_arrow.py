@@ -1,4 +1,4 @@
-"""Record batches into Arrow, column by column."""
+"""Conversion of record batches to Arrow, column by column."""
 
 import pytest
 

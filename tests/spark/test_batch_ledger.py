@@ -1,4 +1,4 @@
-"""Which records of a topic count, as its ledger says."""
+"""The records of a topic that count according to its ledger."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A batch is written once: what mark and checkpoint say together."""
+"""A batch is written once: the decision from mark and checkpoint."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which batch of a checkpoint was begun and not ended."""
+"""The batch of a checkpoint that was started and not completed."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""When there is an archive of Spark's classes, which one, and who makes it."""
+"""When an archive of Spark's classes is used, which one, and when it is created."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What a session must not do if it writes exactly once."""
+"""Exactly-once writes refuse ``spark.speculation``."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Arrow batches into the records of Kafka's batches: routed, grouped, complete."""
+"""Arrow batches become the records of Kafka batches: routed, grouped, complete."""
 
 import random
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Out of a page of traces, the one line that matters."""
+"""The one line that matters is extracted from long stack traces."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which Java Spark runs on, of those that lie about."""
+"""The choice of the Java that Spark runs on."""
 
 import subprocess
 from pathlib import Path

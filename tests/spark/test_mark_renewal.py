@@ -1,4 +1,4 @@
-"""How often the mark of a query is renewed, so that it is never too old."""
+"""How often the mark of a query is renewed, so that it does not expire."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How far a batch of a stream goes."""
+"""The start and end offsets of a stream's batches."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Options are Spark's own, and what is wrong with one is said in one line."""
+"""Options are Spark's own, and errors in them are reported in one line."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Bytes that go from one stage to the next through files, and that the files go afterwards."""
+"""Bytes passed from one stage to the next in files, which are deleted afterwards."""
 
 from pathlib import Path
 from types import SimpleNamespace

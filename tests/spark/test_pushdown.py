@@ -1,4 +1,4 @@
-"""Filters become bounds on what is read, and no row is lost by it."""
+"""Filters become bounds on what is read, without losing rows."""
 
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any

@@ -1,4 +1,4 @@
-"""A batch query, planned and read as Spark would do it, on a real broker but without Spark."""
+"""A batch query, planned and read as by Spark, on a real broker but without Spark."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a task does before it reads."""
+"""Tasks wait for brokers that are unavailable."""
 
 import socket
 from concurrent.futures import ThreadPoolExecutor

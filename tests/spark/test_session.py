@@ -1,4 +1,4 @@
-"""What a session is set to."""
+"""The settings of a session."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""What can be written, and how, is checked before anything is."""
+"""The options and columns of a write are checked before anything is written."""
 
 import pytest
 from pyspark.sql.types import (

@@ -1,4 +1,4 @@
-"""A stream, driven as Spark drives it, on a real broker but without Spark."""
+"""A stream reader, called as by Spark, on a real broker but without Spark."""
 
 import pytest
 

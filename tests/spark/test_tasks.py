@@ -1,4 +1,4 @@
-"""Ranges into tasks: every record in one of them, large ones split, small ones together."""
+"""Ranges become tasks: every record in one of them, large ones split, small ones merged."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""What the tasks of a transaction tell the driver, and what it makes of it."""
+"""The reports of a transaction's tasks, and the driver's decision."""
 
 from pathlib import Path
 

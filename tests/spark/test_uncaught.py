@@ -1,4 +1,4 @@
-"""What a program that ends by an error of Spark leaves on the terminal."""
+"""The output of a program that ends with an error of Spark."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What is begun beside the start of Spark, and that a start which goes wrong does not notice it."""
+"""Work done in parallel with Spark's start, which does not affect a start that fails."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What a task writes is in the topic when it is done: on a real broker, without Spark."""
+"""When a task is done its rows are in the topic: on a real broker, without Spark."""
 
 import random
 import socket

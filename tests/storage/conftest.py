@@ -1,4 +1,4 @@
-"""What most tests of logs stand on: a clock that is moved by hand, and a simulated disk."""
+"""Fixtures for tests of logs: a manual clock, and a simulated disk."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which files of a folder this process holds open, as the kernel tells it."""
+"""The files of a folder that this process has open, according to the kernel."""
 
 import os
 from pathlib import Path

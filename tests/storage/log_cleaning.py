@@ -1,4 +1,4 @@
-"""Compacted logs, and a cleaner that is told when to do what."""
+"""Compacted logs, and a cleaner that is run step by step."""
 
 from collections import deque
 from collections.abc import Callable, Sequence

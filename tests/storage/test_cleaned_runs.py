@@ -1,4 +1,4 @@
-"""A segment that was cleaned a run at a time is, to the byte, one that was cleaned by the batch."""
+"""Cleaning a segment run by run gives the same bytes as cleaning it batch by batch."""
 
 from dataclasses import replace
 

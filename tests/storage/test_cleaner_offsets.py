@@ -1,4 +1,4 @@
-"""Which part of a log may be cleaned, and which log is next."""
+"""Which part of a log may be cleaned, and which log is cleaned next."""
 
 from dataclasses import replace
 

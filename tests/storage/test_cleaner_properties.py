@@ -1,11 +1,11 @@
 """Whatever happens to a compacted log, its readers end up with the same map.
 
-A history of keyed writes, tombstones, rolls, cleanings, clean restarts, and deaths of the process
-and power cuts between any two operations of the disk runs beside a list of everything that was
-written. Segments may be flushed long after they were rolled, as by a busy broker. After
-every step a reader that begins at the start of the log must learn exactly what a dict would
-hold, and each record it meets must be one that was written, with its offset, timestamp and
-headers, in order, once. A power cut may take what was never flushed, and that leaves the list too.
+A random history of keyed writes, tombstones, rolls, cleanings, clean restarts, and process crashes
+and power failures between any two disk operations is compared with a list of everything that was
+written. Segments may be flushed long after they were rolled, as by a busy broker. After every step
+a reader that starts at the beginning of the log must get exactly the content of a dict, and each
+record it reads must be one that was written, with its offset, timestamp and headers, in order,
+once. A power failure may lose records that were never flushed; these are removed from the list.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""How the cleaner finds its work among thousands of logs, without stopping everybody else."""
+"""The cleaner finds its work among thousands of logs, without blocking others."""
 
 from moldau.clock import ManualClock
 from moldau.storage.partition_log import PartitionLog

@@ -1,4 +1,4 @@
-"""A pass whose work is done by a process: the same bytes, the same errors, and no process left."""
+"""A cleaning in a separate process: the same bytes, the same errors, and no process left behind."""
 
 import logging
 import os

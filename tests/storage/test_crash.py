@@ -1,10 +1,9 @@
-"""Every moment is a good moment to crash.
+"""Crashes between any two disk operations.
 
-A fixed workload of appends, rolls, flushes and checkpoints runs on the simulated disk,
-and is stopped between any two operations of the disk; flushes in the background come
-late in half of the cases. What is found afterwards must be a prefix of what was written,
-hold all that was flushed, and be consistent in itself; and if only the process died, hold
-all that was acknowledged.
+A fixed workload of appends, rolls, flushes and checkpoints runs on the simulated disk, and is
+stopped between any two disk operations; background flushes are late in half of the cases. After
+recovery the log must be a prefix of what was written, include everything that was flushed, and be
+consistent; and if only the process died, include everything that was acknowledged.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""The lock that keeps other brokers out, Apache Kafka's included."""
+"""The lock that keeps other brokers out, including Apache Kafka."""
 
 import subprocess
 import sys

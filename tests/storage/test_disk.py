@@ -1,4 +1,4 @@
-"""The real disk: appends that are whole or not at all, few descriptors, regions that last."""
+"""The real disk: atomic appends, few descriptors, regions that stay readable."""
 
 import errno
 import gc

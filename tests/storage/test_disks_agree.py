@@ -1,4 +1,4 @@
-"""As long as nothing breaks, the simulated disk and the real one cannot be told apart."""
+"""Without failures, the simulated disk and the real one behave the same."""
 
 import os
 import shutil

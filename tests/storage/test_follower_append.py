@@ -1,4 +1,4 @@
-"""Batches that come with their offsets, from a leader."""
+"""Batches from a leader, which already have offsets."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Writes that nobody waits for: in order, a few at a time, and none lost to another's error."""
+"""Background writes: in order, a few at a time, and an error does not stop the others."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""Leader epochs: what is answered, what is forgotten, and when it is on disk."""
+"""Leader epochs: lookups, truncation, and when they are written to disk."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The cleaner at work on whole logs."""
+"""The cleaner on whole logs."""
 
 import os
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The cleaner beside whoever else uses a log, when something goes wrong, and its pace."""
+"""The cleaner with concurrent users of a log, its errors, and its pace."""
 
 import errno
 import logging

@@ -1,4 +1,4 @@
-"""A copy of a log in another directory gets everything, and follows whatever its source does."""
+"""A copy of a log in another directory gets everything, and follows all changes of its source."""
 
 from collections.abc import Iterator
 

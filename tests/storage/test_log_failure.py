@@ -1,4 +1,4 @@
-"""What an ``OSError`` means: a disk that failed, or a want that passes."""
+"""The meaning of an ``OSError``: a failed disk, or a temporary shortage."""
 
 import errno
 import logging

@@ -1,4 +1,4 @@
-"""Flushes: when they are due, and in another thread, while the log changes or gets another name."""
+"""Flushes: when they are due, and in another thread, while the log changes or is renamed."""
 
 from collections.abc import Callable
 from pathlib import Path

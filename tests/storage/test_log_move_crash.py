@@ -1,8 +1,8 @@
-"""A replica moves to another disk, and the world stops between any two operations of the move.
+"""Crashes between any two disk operations while a replica moves to another disk.
 
-Whatever was lost, the next start finds one log, at most one copy of it, and every record it
-should: all that were acknowledged if only the process died, all that were flushed if the
-power went. The metadata is what a broker would have committed by then.
+Whatever was lost, the next start finds one log, at most one copy of it, and all records it should:
+those acknowledged if only the process died, those flushed after a power failure. The metadata is
+what a broker would have committed by then.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""Reads: from where, how much, and in which form."""
+"""Reads: the start offset, the size, and the form of the result."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What leaves a log because of its age or its size, over days of a clock that is passed in."""
+"""Deletion from a log by age or size, over days of a simulated clock."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What a cut takes back: records, and everything that speaks of them."""
+"""Truncation removes records, and everything derived from them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What every log needs now and then, a log at a step."""
+"""The periodic maintenance of logs, one log per step."""
 
 import errno
 import logging

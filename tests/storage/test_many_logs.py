@@ -1,7 +1,7 @@
-"""Thousands of logs: what each costs at the start, at the stop, and while nobody uses it.
+"""Thousands of logs: the cost of each at the start, at the stop, and while idle.
 
-Seconds depend on the machine, so these tests count: operations of the disk, bytes that are
-read, descriptors, lines in the log.
+Seconds depend on the machine, so these tests count disk operations, bytes read, descriptors, and
+log lines.
 """
 
 import contextlib

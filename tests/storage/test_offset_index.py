@@ -1,4 +1,4 @@
-"""The offset index finds what was put in, whether it is in memory or in the file."""
+"""The offset index finds its entries, whether in memory or in the file."""
 
 import struct
 from bisect import bisect_right

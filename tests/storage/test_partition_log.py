@@ -1,4 +1,4 @@
-"""The log of one partition: offsets, rolls, epochs, and disks that fail."""
+"""The log of one partition: offsets, rolls, epochs, and failing disks."""
 
 import errno
 from contextlib import suppress

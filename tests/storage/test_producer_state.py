@@ -1,4 +1,4 @@
-"""Idempotent and transactional producers, as Apache Kafka 4.3 judges them."""
+"""Idempotent and transactional producers, with the checks of Apache Kafka 4.3."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""A disk that was opened for reading cannot be changed through it."""
+"""A disk that was opened for reading refuses all changes."""
 
 import os
 from collections.abc import Callable

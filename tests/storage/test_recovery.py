@@ -1,4 +1,4 @@
-"""Opening a partition's directory after every kind of stop."""
+"""Opening a partition's directory after every kind of shutdown."""
 
 import logging
 from collections.abc import Iterator

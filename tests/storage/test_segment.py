@@ -1,4 +1,4 @@
-"""One segment: its bytes, its indexes, and what can be found through them."""
+"""One segment: its bytes, its indexes, and lookups."""
 
 from pathlib import Path
 

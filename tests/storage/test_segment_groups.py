@@ -1,4 +1,4 @@
-"""Which segments are merged."""
+"""Which segments are merged by a cleaning."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""A swap goes in steps; whatever comes between two of them finds the log in order."""
+"""A swap of segments has several steps; the log is consistent between any two of them."""
 
 import errno
 

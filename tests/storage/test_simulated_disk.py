@@ -1,4 +1,4 @@
-"""The simulated disk loses exactly what it is told to lose."""
+"""The simulated disk loses exactly what the test specifies."""
 
 import errno
 import io

@@ -1,4 +1,4 @@
-"""The time index finds what was put in, whether it is in memory or in the file."""
+"""The time index finds its entries, whether in memory or in the file."""
 
 import struct
 

@@ -1,4 +1,4 @@
-"""Offsets by time, and times by offset."""
+"""Offsets by timestamp, and timestamps by offset."""
 
 from dataclasses import replace
 

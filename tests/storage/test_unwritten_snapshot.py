@@ -1,4 +1,4 @@
-"""A snapshot of many producers is written by another thread, as of the roll."""
+"""A snapshot of many producers is written by another thread, with the state at the roll."""
 
 import errno
 

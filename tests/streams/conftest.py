@@ -1,4 +1,4 @@
-"""The broker and the Spark session of tests/spark; flows that need no broker."""
+"""The broker and the Spark session of tests/spark, and flows that need no broker."""
 
 from collections.abc import Iterator
 from pathlib import Path

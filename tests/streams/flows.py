@@ -1,8 +1,8 @@
-"""A topology run as it would run for real, on files instead of topics.
+"""Runs a topology as in a real run, on files instead of topics.
 
 As in test mode (``moldau.streams.testing``), but a topic is given as lists of rows, and each list
-is one micro-batch: the first lists of all topics together, then the second ones, and so on. Seconds
-since 1970 are the time, on the way out as well.
+is one micro-batch: the first lists of all topics together, then the second ones, and so on.
+Timestamps are in seconds since 1970, in the input and the output.
 """
 
 from collections.abc import Callable, Sequence

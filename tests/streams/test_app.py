@@ -1,4 +1,4 @@
-"""An app before it runs: its name, its queries, what it says of itself."""
+"""An app before it runs: its name, its queries, its description."""
 
 import subprocess
 import sys

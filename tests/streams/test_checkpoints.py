@@ -1,4 +1,4 @@
-"""How far a query has come, out of the files that Spark left."""
+"""The progress of a query, from Spark's checkpoint files."""
 
 from pathlib import Path
 

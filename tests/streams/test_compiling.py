@@ -1,4 +1,4 @@
-"""What a whole topology in one piece cannot do, and how state is kept."""
+"""The limits of a topology that is not cut, and the settings of the state store."""
 
 from typing import TYPE_CHECKING
 

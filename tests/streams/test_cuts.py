@@ -1,4 +1,4 @@
-"""Where a topology is cut, on real topics: what crosses counts once, whatever fails."""
+"""Cuts of a topology, on real topics: records that cross them count once, whatever fails."""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Lengths of time as users say them."""
+"""Durations as users write them."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""An app on real topics: killed, started again from its checkpoints, reset, and failing."""
+"""An app on real topics: killed, restarted from its checkpoints, reset, and failing."""
 
 import json
 import os

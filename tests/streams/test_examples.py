@@ -1,4 +1,4 @@
-"""The examples, in test mode: what they show is what they do."""
+"""The examples, in test mode: they produce the output that they show."""
 
 import runpy
 from datetime import UTC, datetime

@@ -1,7 +1,7 @@
-"""Whatever is wrong is told in one line; mended, the app goes on where it stood, without loss.
+"""Errors are reported in one line; once fixed, the app continues without loss.
 
-Each app copies a topic and is run from one checkpoint before, with and after the mistake, as a user
-would: by the command line, which prints the line, and with ``--debug`` what Spark has to say.
+Each app copies a topic and is run from one checkpoint before, with and after the error, as a user
+would do it: on the command line, which prints the line, and with ``--debug`` Spark's error.
 """
 
 import socket

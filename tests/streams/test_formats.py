@@ -1,4 +1,4 @@
-"""Avro and Protobuf: through Python, with types that Spark has."""
+"""Avro and Protobuf: decoded and encoded in Python, with Spark's types."""
 
 import json
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Tables by other keys, and streams as tables, in test mode."""
+"""Tables grouped by other keys, and streams as tables, in test mode."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,4 +1,4 @@
-"""In which order a processor sees the records of a key, and at what time."""
+"""The order in which a processor gets the records of a key, and their timestamps."""
 
 import time
 from collections.abc import Iterator

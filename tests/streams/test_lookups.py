@@ -1,4 +1,4 @@
-"""A table that is looked up follows its topic, on a broker."""
+"""Lookups see the current content of a table's topic, on a broker."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Brokers go away while an app runs: it waits, says so, and goes on without loss."""
+"""Outages of brokers while an app runs: it waits, reports it, and continues without loss."""
 
 import io
 import threading

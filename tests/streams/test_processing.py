@@ -1,4 +1,4 @@
-"""Python with state for each key and timers."""
+"""Python processors with state for each key, and timers."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""The numbers that people look at, out of what Spark reports."""
+"""The numbers of a query's progress, from Spark's reports."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a terminal, a log file and a program get to see of an app's progress."""
+"""An app's progress on a terminal, in a log file, and as JSON."""
 
 import io
 import json

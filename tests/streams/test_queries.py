@@ -1,4 +1,4 @@
-"""Where a topology is cut, and in which mode each query runs. No Spark here."""
+"""Where a topology is cut, and in which mode each query runs. Without Spark."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Tables that can be asked, out of a real topic."""
+"""Interactive queries on tables, from a real topic."""
 
 import itertools
 from collections.abc import Callable

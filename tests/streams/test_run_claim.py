@@ -1,4 +1,4 @@
-"""A run is seen by others that would run the same app from other checkpoints."""
+"""A run is visible to others that would run the same app from other checkpoints."""
 
 import threading
 from pathlib import Path

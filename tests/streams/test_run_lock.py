@@ -1,4 +1,4 @@
-"""An app runs once at a time, and whoever looks sees by whom."""
+"""Only one run of an app at a time, and its process id can be read."""
 
 import os
 import subprocess

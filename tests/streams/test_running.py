@@ -1,4 +1,4 @@
-"""How a run is told to Spark, and how it is told to stop."""
+"""The options of a run as Spark's settings, and how a run is stopped."""
 
 import os
 import signal

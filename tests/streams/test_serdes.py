@@ -1,4 +1,4 @@
-"""Serdes: the same bytes from Python and from Spark, and Kafka's."""
+"""Serdes: Python and Spark produce the same bytes, those of Kafka."""
 
 import struct
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""The processors of tables, called as Spark calls them but without a query."""
+"""The processors of tables, called as by Spark but without a query."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Test mode: rows in, rows out, and no broker anywhere."""
+"""Test mode: rows in, rows out, without a broker."""
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING

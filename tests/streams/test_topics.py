@@ -1,4 +1,4 @@
-"""Which topics an app needs, and in which order its queries feed each other."""
+"""The topics that an app needs, and the order of its queries."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""When a query that Spark never calls done has nothing more to read."""
+"""When a query that does not end by itself has nothing more to read."""
 
 from types import SimpleNamespace
 from typing import Any

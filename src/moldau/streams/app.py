@@ -58,7 +58,7 @@ class App:
         source_options: Mapping[str, str] | None = None,
         sink_options: Mapping[str, str] | None = None,
     ) -> None:
-        """``checkpoint_dir`` has a directory for each app; by default it is in the user's data.
+        """``checkpoint_dir`` has a directory per app; the default is in the user's data directory.
 
         ``security`` has Kafka's settings for a secured cluster, ``security.protocol``, ``ssl.*``
         and ``sasl.*``, for all connections of the app.

@@ -1,4 +1,4 @@
-"""A healthy data directory on a simulated disk, to be damaged, and what a check finds in it."""
+"""A healthy data directory on a simulated disk, to be damaged, and the findings of a check."""
 
 from functools import cache
 

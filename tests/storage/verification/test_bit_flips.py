@@ -1,4 +1,4 @@
-"""One changed bit anywhere in a directory that was closed cleanly does not go unnoticed."""
+"""A single flipped bit anywhere in a cleanly closed directory is detected."""
 
 import struct
 

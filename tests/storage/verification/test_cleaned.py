@@ -1,4 +1,4 @@
-"""What the log cleaner leaves behind is sound: gaps, emptied batches, merged segments."""
+"""The results of the log cleaner are valid: gaps, emptied batches, merged segments."""
 
 import random
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Every kind of damage, planted one at a time: found where it is, and called what it is."""
+"""Every kind of damage, one at a time, is found and reported with its place and kind."""
 
 import struct
 

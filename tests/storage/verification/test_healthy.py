@@ -1,4 +1,4 @@
-"""Nothing is said about a directory that is as a broker leaves it."""
+"""There are no findings for a directory in the state that a broker leaves."""
 
 import pytest
 
