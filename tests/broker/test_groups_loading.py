@@ -188,4 +188,4 @@ def test_of_a_damaged_log_everything_else_is_read(
 
     found = offsets_of(loaded_from(write, damage=damage))
     assert found == {"a": 1, "c": 3, **many, "d": 4}
-    assert "are damaged and left out" in caplog.text
+    assert "are damaged and skipped" in caplog.text

@@ -38,7 +38,7 @@ VERBS = {
     "command",
     [
         (),
-        *((name,) for name in COMMANDS if name != "start"),
+        *((name,) for name in COMMANDS),
         *((name, verb) for name, verbs in VERBS.items() for verb in verbs),
     ],
     ids=" ".join,

@@ -72,7 +72,7 @@ def test_what_is_wrong_is_named_with_its_file(tmp_path: Path) -> None:
     file.write_text("log.segment.bytes=1\n")
     with pytest.raises(CommandError, match=r"server\.properties: .*log\.segment\.bytes.*1048576"):
         read_config(str(file), None, None, [], {})
-    with pytest.raises(UsageError, match="write key=value"):
+    with pytest.raises(UsageError, match="expected key=value"):
         read_config(None, "d", None, ["x"], {})
     with pytest.raises(UsageError, match="write host:port"):
         read_config(None, "d", "host:port", [], {})

@@ -218,7 +218,7 @@ def test_an_app_that_computes_something_else_than_its_state_is_told_so(new_app: 
     )
     assert "failed: Provided value schema does not match existing state value schema." in line
     assert line.endswith(
-        "moldau stream reset lets the app begin anew, another name= in .to() this query alone"
+        "moldau stream reset lets the app start over, another name= in .to() this query alone"
     )
     # As it was, it goes on.
     assert new_app.run(operator=counting) == []

@@ -64,7 +64,7 @@ class GroupLoader:
             except CorruptSegment as error:
                 following = log.offset_after_damage(error, offset)
                 logger.error(
-                    "offsets %d to %d of %s are damaged and left out, groups may go on from "
+                    "offsets %d to %d of %s are damaged and skipped, groups may resume from "
                     "earlier offsets: %s",
                     offset,
                     following - 1,

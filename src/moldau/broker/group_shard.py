@@ -154,7 +154,7 @@ class HostedShard:
         except Exception as error:
             is_expected = isinstance(error, ApiError)
             logger.error(
-                "%s: %s could not be handled, reading the groups anew: %s",
+                "%s: %s could not be handled, reloading the groups: %s",
                 self.partition.topic_partition,
                 reason,
                 error,

@@ -1,8 +1,8 @@
 """Run a broker until Ctrl-C or SIGTERM.
 
-Without arguments it is a cluster of one node on localhost:9092, with its data in
-$XDG_DATA_HOME/moldau (~/.local/share/moldau), which is formatted if it is empty. A
-server.properties written for Apache Kafka works as it is.
+Without arguments this is a cluster of one node on localhost:9092, with its data
+in $XDG_DATA_HOME/moldau (~/.local/share/moldau), which is formatted if empty.
+A server.properties written for Apache Kafka works unchanged.
 """
 
 import argparse
@@ -24,12 +24,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "properties", nargs="?", metavar="server.properties", help="file with Kafka's settings"
     )
-    parser.add_argument("--data-dir", metavar="DIR", help="where the data is (log.dirs)")
+    parser.add_argument("--data-dir", metavar="DIR", help="the data directory (log.dirs)")
     parser.add_argument(
         "--listen",
         metavar="HOST:PORT",
-        help="where clients connect; port 0: a free one. If the file names a controller, that one "
-        "gets the next port",
+        help="the address for clients; port 0 chooses a free port. If the file names a "
+        "controller, it gets the next port",
     )
     parser.add_argument(
         "--set",
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="a setting, stronger than the file's; may be repeated",
+        help="overrides a setting of the file; may be repeated",
     )
     parser.add_argument(
         "--log-level", choices=_LEVELS, default="info", help="what to log (default: info)"
@@ -81,7 +81,7 @@ def read_config(
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or not key.strip():
-            raise UsageError(f"--set {setting}: write key=value")
+            raise UsageError(f"--set {setting}: expected key=value")
         properties[key.strip()] = value.strip()
     if "log.dirs" not in properties and "log.dir" not in properties:
         properties["log.dirs"] = str(default_data_dir(environment))

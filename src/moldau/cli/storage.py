@@ -26,12 +26,12 @@ _DECODERS: Final = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    _add_format(verbs.add_parser("format", help="make a data directory", allow_abbrev=False))
+    _add_format(verbs.add_parser("format", help="format a data directory", allow_abbrev=False))
     from moldau.cli import storage_verify
 
-    verify = verbs.add_parser("verify", help="check every byte, offline", allow_abbrev=False)
+    verify = verbs.add_parser("verify", help="verify every byte, offline", allow_abbrev=False)
     storage_verify.add_arguments(verify)
-    _add_dump(verbs.add_parser("dump", help="print what is in files", allow_abbrev=False))
+    _add_dump(verbs.add_parser("dump", help="print the contents of files", allow_abbrev=False))
     uuid = verbs.add_parser("random-uuid", help="print an id for a new cluster")
     uuid.set_defaults(action=_random_uuid)
 
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_format(parser: argparse.ArgumentParser) -> None:
     parser.description = "Make data directories that a broker can start on."
     parser.add_argument("-c", "--config", metavar="FILE", help="the node's server.properties")
-    parser.add_argument("--data-dir", metavar="DIR", help="instead of the file's log.dirs")
+    parser.add_argument("--data-dir", metavar="DIR", help="overrides log.dirs of the file")
     parser.add_argument(
         "--set", dest="settings", metavar="KEY=VALUE", action="append", default=[], help="a setting"
     )
@@ -52,7 +52,7 @@ def _add_format(parser: argparse.ArgumentParser) -> None:
         "-I", "--initial-controllers", metavar="LIST", help="the first voters, id@host:port:uuid"
     )
     quorum.add_argument(
-        "-N", "--no-initial-controllers", action="store_true", help="voters come later"
+        "-N", "--no-initial-controllers", action="store_true", help="the voters are added later"
     )
     parser.add_argument(
         "-g", "--ignore-formatted", action="store_true", help="leave formatted directories alone"
@@ -71,15 +71,19 @@ def _add_dump(parser: argparse.ArgumentParser) -> None:
         "A directory stands for the files in it."
     )
     parser.add_argument("paths", nargs="*", metavar="PATH")
-    parser.add_argument("--files", metavar="PATH,PATH", help="as in Kafka's own tool")
+    parser.add_argument("--files", metavar="PATH,PATH", help="as in Kafka's kafka-dump-log")
     parser.add_argument(
-        "--print-data-log", action="store_true", help="keys, values and headers of records too"
+        "--print-data-log", action="store_true", help="include keys, values and headers of records"
     )
-    parser.add_argument("--deep-iteration", action="store_true", help="records, not only batches")
+    parser.add_argument(
+        "--deep-iteration", action="store_true", help="print records, not only batches"
+    )
     parser.add_argument(
         "--skip-record-metadata", action="store_true", help="only keys and values of records"
     )
-    parser.add_argument("--max-bytes", metavar="N", type=int, help="so much of each segment")
+    parser.add_argument(
+        "--max-bytes", metavar="N", type=int, help="read at most this much of each segment"
+    )
     decoders = parser.add_mutually_exclusive_group()
     for option, whose in _DECODERS.items():
         decoders.add_argument(
@@ -87,14 +91,14 @@ def _add_dump(parser: argparse.ArgumentParser) -> None:
             dest="decoder",
             action="store_const",
             const=option,
-            help=f"records are {whose}; known by itself where the directory has that name",
+            help=f"decode records as {whose}; the default in a directory of that name",
         )
     parser.add_argument(
         "--index-sanity-check",
         "--verify-index-only",
         dest="verifies_only",
         action="store_true",
-        help="say whether indexes fit their segment, and print nothing else",
+        help="only check whether indexes match their segment",
     )
     parser.add_argument(
         "--format", choices=("text", "json"), default="text", help="json: one object per line"

@@ -126,9 +126,9 @@ def next_step(ledger: Ledger, query_id: str, batch_id: int) -> Step:
         return Step.SKIP
     if batch_id < ledger.batch_id:
         raise PipelineError(
-            f"the checkpoint goes on with batch {batch_id}, but {ledger.batch_id} is written: it "
+            f"the checkpoint continues with batch {batch_id}, but {ledger.batch_id} is written: it "
             "is an older state of the query, and its rows would count twice. moldau stream reset "
-            "lets the app begin anew"
+            "lets the app start over"
         )
     return Step.WRITE if batch_id == ledger.batch_id + 1 else Step.BEGIN
 

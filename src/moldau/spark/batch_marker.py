@@ -38,7 +38,7 @@ from moldau.spark.errors import PipelineError
 _ALWAYS_THERE: Final = "__consumer_offsets"
 _REMEDY: Final = (
     "compare the end of the topic with the source, and start with a new checkpoint and "
-    "startingOffsets behind what was written"
+    "startingOffsets after what was written"
 )
 RETENTION: Final = "offsets.retention.minutes"
 
@@ -80,7 +80,7 @@ def next_step(batch_id: int, written: int | None, *, has_begun: bool, is_repeate
         return Step.SKIP
     what = "an older state" if batch_id < written else "another history"
     raise PipelineError(
-        f"the checkpoint goes on with batch {batch_id}, but {written} batches are written: it is "
+        f"the checkpoint continues with batch {batch_id}, but {written} batches are written: it is "
         f"{what} of the query: {_REMEDY}"
     )
 

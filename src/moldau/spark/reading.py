@@ -137,7 +137,7 @@ def _check_topic(cluster: Cluster, topic: str, topic_id: str | None) -> None:
 
 def _first_left(cluster: Cluster, wanted: OffsetRange, position: int, error: ApiError) -> int:
     """The first offset that is left of a range; its end if everything is lost."""
-    print(f"moldau: {error}; the query goes on without it", file=sys.stderr)
+    print(f"moldau: {error}; the query continues without it", file=sys.stderr)
     if error.code is not ErrorCode.OFFSET_OUT_OF_RANGE:
         return wanted.end
     first = list_offsets(cluster, {wanted.partition: EARLIEST})[wanted.partition].offset

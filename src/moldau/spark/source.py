@@ -101,7 +101,7 @@ class MoldauReader(DataSourceReader):
             partition = gaps[0].partition
             raise PipelineError(
                 f"{partition} would be read from {starts[partition]} to {ends[partition]}: "
-                "the starting offset must not lie behind the ending offset"
+                "the starting offset must not be greater than the ending offset"
             )
         ranges = [self._bounds.cut(each) for each in ranges]
         moment_ms = self._bounds.min_timestamp_ms

@@ -196,5 +196,5 @@ class MoldauStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             partition, reason = gaps[0]
             raise PipelineError(
                 f"records of {partition} may be lost: {reason}. With failOnDataLoss=false the "
-                "query goes on with what is there"
+                "query continues with the records that remain"
             )

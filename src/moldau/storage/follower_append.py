@@ -47,7 +47,7 @@ def _check(
             raise ApiError(
                 ErrorCode.INVALID_RECORD,
                 f"{log.topic_partition}: a batch of offsets {header.base_offset} to "
-                f"{header.last_offset} where the log goes on at {next_offset}",
+                f"{header.last_offset} where the log continues at {next_offset}",
             )
         if not crc_is_valid(records, position, header):
             raise CorruptBatch(

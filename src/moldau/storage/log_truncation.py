@@ -66,6 +66,6 @@ def start_anew(log: "PartitionLog", offset: int, log_start_offset: int) -> None:
         log.truncate_epochs(offset)
         log.producers.truncate_fully_and_start_at(offset)
     except OSError as error:
-        raise log.storage_error(error, f"starting anew at {offset}:") from error
+        raise log.storage_error(error, f"restarting at {offset}:") from error
     log.log_start_offset = log_start_offset
     log.update_high_watermark(offset)

@@ -231,7 +231,7 @@ class PartitionLog:
         try:
             found = self._reader.offset_after_damage(error, offset)
         except OSError as failure:
-            raise self.storage_error(failure, f"reading behind {offset} of") from failure
+            raise self.storage_error(failure, f"reading after {offset} of") from failure
         return self.log_end_offset if found is None else max(found, offset)
 
     def readable_bytes(self, start_offset: int, max_offset: int) -> int:

@@ -183,7 +183,7 @@ class _Loader:
                 for _, header in iter_batches(segment.log, 0, segment.size):
                     self._note_epoch(header)
             except CorruptSegment as error:
-                _log.error("The leader epochs behind it are not known: %s", error)
+                _log.error("The leader epochs after it are not known: %s", error)
 
     def _note_epoch(self, header: BatchHeader) -> None:
         if header.partition_leader_epoch > self.leader_epochs.latest_epoch:

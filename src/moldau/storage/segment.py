@@ -304,7 +304,7 @@ class Segment:
             _, position = self.offset_index.lookup(self.base_offset + MAX_RELATIVE_OFFSET)
             if position >= self.size:
                 raise CorruptIndex(
-                    f"{self.offset_index.path} points to {position}, behind the {self.size} bytes "
+                    f"{self.offset_index.path} points to {position}, beyond the {self.size} bytes "
                     "of its segment"
                 )
 

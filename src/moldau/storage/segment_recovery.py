@@ -86,7 +86,7 @@ def _report_cut(segment: Segment, error: CorruptSegment, next_offset: int) -> No
         )
         return
     _log.error(
-        "%s: bad bytes at position %d (%s) and valid batches behind them, from offset %d at "
+        "%s: bad bytes at position %d (%s) and valid batches after them, from offset %d at "
         "position %d on. Cut %d bytes that were never known to be flushed: the segment ends at "
         "offset %d. Remedy: let this replica fetch the rest from the leader, or restore the file "
         "from a backup",

@@ -67,7 +67,7 @@ class Compilation:
         if is_lookup and node.kind in (NodeKind.STATEFUL, NodeKind.SOURCE):
             raise PipelineError(
                 f"{node.name} is looked up, which needs its internal topic: run the application "
-                "instead of using the DataFrame of what comes behind it"
+                "instead of using the DataFrame of what follows it"
             )
         frames = self._parents(node, is_lookup)
         assert node.build is not None, f"{node.name} cannot be built"

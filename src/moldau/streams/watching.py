@@ -28,7 +28,7 @@ _POLL_S: Final = 0.1
 _OTHER_STATE: Final = re.compile(r"STATE_STORE_\w*SCHEMA_(?:NOT_COMPATIBLE|INCOMPATIBLE|EVOLUTION)")
 _OTHER_SOURCES: Final = re.compile(r"There are \[\d+\] sources in the checkpoint offsets")
 _BEGIN_ANEW: Final = (
-    "moldau stream reset lets the app begin anew, another name= in .to() this query alone"
+    "moldau stream reset lets the app start over, another name= in .to() this query alone"
 )
 # How long a stop waits for a batch before it is interrupted, and repeated at the next start.
 _GRACE_S: Final = 10.0

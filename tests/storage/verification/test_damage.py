@@ -189,7 +189,7 @@ def test_what_recovery_would_cut_with_a_bad_batch_is_damage() -> None:
     flip(disk, path, start + 70)
     finding = only(disk)
     assert (finding.severity, finding.position) == (Severity.DAMAGE, start)
-    assert "the next start cuts the log here, with all that follows" in finding.follows
+    assert "the next start truncates the log here" in finding.follows
 
 
 def test_whole_batches_that_are_gone_are_missed_by_the_checkpoints() -> None:
@@ -263,7 +263,7 @@ def test_an_index_that_is_gone_is_missed(suffix: str) -> None:
     disk.remove(path)
     found = [each for each in verify(disk) if each.path == path]
     assert [each.problem for each in found] == ["the file is missing"]
-    assert "build it anew" in found[0].follows
+    assert "rebuild it" in found[0].follows
 
 
 def test_a_time_index_without_the_largest_time_is_damage() -> None:
@@ -317,7 +317,7 @@ def test_a_batch_of_another_epoch_is_damage() -> None:
     ("entries", "problem"),
     [
         ([], "names no epoch"),
-        ([(3, 0), (5, 10_000)], "behind the end of the log"),
+        ([(3, 0), (5, 10_000)], "beyond the end of the log"),
         ([(3, 0), (2, 5)], "does not follow"),
     ],
 )

@@ -203,7 +203,7 @@ async def _alter_client_quotas(
 ) -> AlterClientQuotasResponse:
     kept = await broker.turns.complete(_not_enforced(request))
     if kept and not request.validate_only:
-        logger.warning("quotas are kept but not enforced by this broker: %s", ", ".join(kept))
+        logger.warning("quotas are stored but not enforced by this broker: %s", ", ".join(kept))
     controller = broker.controller
     return await broker.change_in_turns(lambda: controller.altering_client_quotas(request))
 

@@ -37,7 +37,7 @@ class SharedDirectoryLock:
             os.close(fd)
             raise DirectoryInUse(
                 f"{directory} is in use: a broker holds its {LOCK_FILE} file, and what it is "
-                "writing cannot be told from damage. Stop the broker first"
+                "writing cannot be distinguished from damage. Stop the broker first"
             ) from None
         except OSError:
             os.close(fd)

@@ -98,7 +98,7 @@ class EpochCheck:
             previous = entry
         if previous.start_offset > log_end_offset:
             problem = (
-                f"epoch {previous.epoch} begins at offset {previous.start_offset}, behind the "
+                f"epoch {previous.epoch} begins at offset {previous.start_offset}, beyond the "
                 f"end of the log at {log_end_offset}"
             )
             findings.append(self._finding(severity, problem))

@@ -26,7 +26,7 @@ _ZEROS: Final = bytes(1 << 16)
 
 _REMEDY: Final = (
     "delete the .index and .timeindex files of this segment: the next start reads the segment "
-    "and builds them anew"
+    "and rebuilds them"
 )
 
 
@@ -206,7 +206,7 @@ def _entries(
         findings.add(
             f"{extra} bytes are left over after entries of {form.size} bytes",
             position=len(data) - extra,
-            follows="the index is taken for damaged and built anew at the next start",
+            follows="the next start treats the index as damaged and rebuilds it",
             remedy=_REMEDY,
         )
     used = -(-_used_bytes(data, len(data) - extra) // form.size)

@@ -20,7 +20,7 @@ _FILES: Final = {
 
 _DIRECTORIES: Final = {
     DELETE: ("the partition was deleted", "the next start removes it"),
-    FUTURE: ("the partition was moving to this directory", "the next start goes on with it"),
+    FUTURE: ("the partition was moving to this directory", "the next start continues the move"),
     STRAY: ("the cluster knew no such partition", "it is left alone; remove it when not wanted"),
 }
 

@@ -123,7 +123,7 @@ class PartitionCheck:
                 path,
                 error.problem,
                 follows="the topic id of the partition is not known",
-                remedy="delete the file: the next start writes it anew from the cluster's metadata",
+                remedy="delete the file: the next start rewrites it from the cluster's metadata",
             )
             return
         known = self._facts.topic_id

@@ -123,7 +123,7 @@ class SegmentCheck:
                     Severity.NOTE if self._place.is_recovered else Severity.DAMAGE,
                     path,
                     "the file is missing",
-                    follows="the next start reads the whole segment to build it anew",
+                    follows="the next start reads the whole segment to rebuild it",
                     remedy="nothing need be done if the .log file is sound",
                 )
 
@@ -319,7 +319,7 @@ class SegmentCheck:
             )
             lost = f"of offsets {expected} to {following.base_offset - 1}"
         if self._place.is_recovered:
-            behind += "; the next start cuts the log here, with all that follows"
+            behind += "; the next start truncates the log here"
         return Finding(
             Severity.DAMAGE,
             self._file.path,

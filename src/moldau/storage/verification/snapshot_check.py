@@ -65,7 +65,7 @@ def _producers_problem(data: bytes, offset: int, log_end_offset: int) -> str | N
                 f"taken at {offset}"
             )
     if offset > log_end_offset:
-        return f"it was taken at offset {offset}, behind the end of the log at {log_end_offset}"
+        return f"it was taken at offset {offset}, beyond the end of the log at {log_end_offset}"
     return None
 
 

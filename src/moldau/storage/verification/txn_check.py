@@ -21,7 +21,7 @@ _VERSION: Final = 0
 _FOLLOWS: Final = "consumers that read committed records only can get wrong ones"
 _REMEDY: Final = (
     "delete the .index and .txnindex files of this segment: the next start reads the segment "
-    "and builds them anew"
+    "and rebuilds them"
 )
 
 
