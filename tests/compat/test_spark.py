@@ -5,19 +5,19 @@ must give the rows that ``format("kafka")`` gives, of Moldau and of Apache Kafka
 """
 
 import itertools
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from confluent_kafka import Producer
-from tools.brokers import PROJECT, Broker
+from tools.brokers import Broker
 
 from moldau.client.admin import Admin
 from moldau.client.group_admin import GroupAdmin
 from moldau.ids import TopicPartition
 from moldau.spark.errors import PipelineError
+from tests.compat.spark_connector import connector_jars, with_connector
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -27,23 +27,15 @@ FORMATS = ("moldau", "kafka")
 PER_CODEC = 40
 
 
-def connector_jars() -> list[Path]:
-    folder = os.environ.get("SPARK_CONNECTOR_DIR") or PROJECT / ".cache" / "spark-connector"
-    return sorted(Path(folder, "jars").glob("*.jar"))
-
-
 @pytest.fixture(scope="module")
 def spark() -> "Iterator[SparkSession]":
     pytest.importorskip("pyspark", reason="PySpark is not installed (pip install 'moldau[spark]')")
-    jars = connector_jars()
-    if not jars:
+    if not connector_jars():
         pytest.skip("Spark's Kafka connector is not there (tools/install-spark-connector)")
     from moldau.spark import session
 
     try:
-        running = session(
-            "compat", master="local[2]", config={"spark.jars": ",".join(map(str, jars))}
-        )
+        running = session("compat", master="local[2]", config=with_connector())
     except PipelineError as reason:
         pytest.skip(str(reason))
     yield running

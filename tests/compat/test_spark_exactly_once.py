@@ -28,6 +28,7 @@ from tests.compat.exactly_once import (
     query_id,
     workers_of,
 )
+from tests.compat.spark_connector import with_connector
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -43,7 +44,7 @@ def spark() -> "Iterator[SparkSession]":
     from moldau.spark import session
 
     try:
-        running = session("compat", master="local[2]")
+        running = session("compat", master="local[2]", config=with_connector())
     except PipelineError as reason:
         pytest.skip(str(reason))
     yield running

@@ -39,6 +39,7 @@ from tests.compat.exactly_once import (
     workers_of,
 )
 from tests.compat.sample import wait_until
+from tests.compat.spark_connector import with_connector
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -66,7 +67,9 @@ def spark(local_dir: Path) -> "Iterator[SparkSession]":
     from moldau.spark import session
 
     try:
-        running = session("hazards", master=MASTER, config={"spark.local.dir": str(local_dir)})
+        running = session(
+            "hazards", master=MASTER, config={**with_connector(), "spark.local.dir": str(local_dir)}
+        )
     except PipelineError as reason:
         pytest.skip(str(reason))
     yield running

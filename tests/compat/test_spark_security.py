@@ -12,6 +12,7 @@ from moldau.client.producer import Producer
 from moldau.spark.errors import PipelineError, one_line
 from moldau.streams import LONG, STRING, App
 from tests.compat.secured_kafka import PASSWORD, USER, SecuredKafka, jaas
+from tests.compat.spark_connector import with_connector
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,7 +27,7 @@ def spark() -> "Iterator[SparkSession]":
     from moldau.spark import session
 
     try:
-        running = session("compat", master="local[2]", is_short=True)
+        running = session("compat", master="local[2]", config=with_connector())
     except PipelineError as reason:
         pytest.skip(str(reason))
     yield running

@@ -14,6 +14,7 @@ from moldau.client.consumer import Consumer
 from moldau.client.offsets import EARLIEST
 from moldau.spark.errors import PipelineError
 from moldau.streams import LONG, STRING, App
+from tests.compat.spark_connector import with_connector
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,7 +28,7 @@ def spark() -> "Iterator[SparkSession]":
     from moldau.spark import session
 
     try:
-        running = session("compat-streams", master="local[2]")
+        running = session("compat-streams", master="local[2]", config=with_connector())
     except PipelineError as reason:
         pytest.skip(str(reason))
     yield running
