@@ -304,7 +304,7 @@ async def _serve(config: BrokerConfig, say: Callable[[str], None]) -> int:
     # Cycles are rare here, so frequent collections cost more than they free. The middle generation
     # stays small: a large request creates a million objects, and inspecting all of them at once
     # would delay every other request.
-    gc.set_threshold(20_000, 5, 2_500)
+    gc.set_threshold(10_000, 3, 8_000)
     # How long a busy thread (such as the log cleaner's) may hold the GIL while the loop waits. The
     # default is ten times as long, which clients would notice.
     sys.setswitchinterval(0.0005)

@@ -13,6 +13,7 @@ Rules this module keeps:
 * For any input the only error is ``CorruptBatch`` (``UnpacksTooLarge`` beyond the limit).
 """
 
+import mmap
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
@@ -74,7 +75,7 @@ def whole_records(pieces: Iterable[Piece], max_size: int) -> Iterator[Piece]:
     # The state of a record that continues in the next piece: its first bytes, if they do not
     # contain the whole length; otherwise the record, as far as it is available.
     head = b""
-    record = bytearray()
+    record: bytearray | mmap.mmap = bytearray()
     filled = 0
     for piece in pieces:
         view = memoryview(piece)
@@ -133,10 +134,11 @@ def packed(
     return None if total + len(parts[-1]) > max_size else b"".join(parts)
 
 
-def _room_for(size: int, max_size: int) -> bytearray:
+def _room_for(size: int, max_size: int) -> "bytearray | mmap.mmap":
+    """Zeroed memory. A bytearray is zeroed at once, with the GIL held: not for large sizes."""
     if size > max_size:
         raise CorruptBatch(f"a record says that it has {size} bytes: {max_size} are possible")
-    return bytearray(size)
+    return bytearray(size) if size <= PIECE_BYTES else mmap.mmap(-1, size)
 
 
 def _decompressed(codec: int, view: memoryview, max_size: int) -> Iterator[Piece]:

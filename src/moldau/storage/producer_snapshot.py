@@ -34,8 +34,10 @@ _COUNT: Final = Struct(">i")
 # Producer id, epoch, last sequence, last offset, offset delta, timestamp, coordinator epoch, first
 # offset of the open transaction.
 _ENTRY: Final = Struct(">qhiqiqiq")
-# Yield to other threads after this many entries: compiled code does not do so on its own.
+# Pause after this many entries, in favour of the event loop: compiled code does not release the GIL
+# on its own, and among several threads that only yield, the event loop would wait for all of them.
 _SLICE: Final = 500
+_PAUSE_S: Final = 0.0005
 
 _log = logging.getLogger(__name__)
 
@@ -56,7 +58,8 @@ def snapshot_offset(name: str) -> int | None:
     return int(stem) if stem.isdecimal() else None
 
 
-def encode_snapshot(entries: Collection[ProducerEntry]) -> bytes:
+def encode_snapshot(entries: Collection[ProducerEntry], *, with_pauses: bool = False) -> bytes:
+    """The contents of a snapshot file. ``with_pauses`` is for threads beside the event loop."""
     parts = [_COUNT.pack(len(entries))]
     for entry in entries:
         parts.append(
@@ -71,8 +74,8 @@ def encode_snapshot(entries: Collection[ProducerEntry]) -> bytes:
                 entry.txn_first_offset,
             )
         )
-        if len(parts) % _SLICE == 0:
-            time.sleep(0)
+        if with_pauses and len(parts) % _SLICE == 0:
+            time.sleep(_PAUSE_S)
     body = b"".join(parts)
     return _HEAD.pack(_VERSION, crc32c(body)) + body
 
@@ -123,13 +126,17 @@ def read_snapshot(disk: Disk, path: str) -> list[ProducerEntry]:
 
 
 def write_snapshot(
-    disk: Disk, path: str, entries: Collection[ProducerEntry], sync: bool = False
+    disk: Disk,
+    path: str,
+    entries: Collection[ProducerEntry],
+    sync: bool = False,
+    with_pauses: bool = False,
 ) -> None:
     """Not atomic: a torn snapshot fails its checksum, which costs only a longer replay."""
     file = disk.open(path, create=True)
     try:
         file.truncate(0)
-        file.append((encode_snapshot(entries),))
+        file.append((encode_snapshot(entries, with_pauses=with_pauses),))
         if sync:
             file.fsync()
     finally:
@@ -162,7 +169,7 @@ class UnwrittenSnapshot:
                 return
             path = snapshot_path(directory, self.offset)
             try:
-                write_snapshot(disk, path, self._entries)
+                write_snapshot(disk, path, self._entries, with_pauses=True)
             except OSError as problem:
                 if not is_no_room(problem):
                     raise
