@@ -32,8 +32,8 @@ def test_a_batch_that_is_new_is_written_also_if_the_mark_is_gone() -> None:
         (0, None, True, False, "the mark of batch 0 is gone"),
         (7, None, True, True, "the mark of batch 7 is gone"),
         (7, None, False, True, "does not write exactly once: compare the end"),
-        (5, 7, True, False, "goes on with batch 5, but 7 batches are written: it is an older"),
-        (8, 7, True, False, "goes on with batch 8, but 7 batches are written: it is another"),
+        (5, 7, True, False, "continues with batch 5, but 7 batches are written: it is an older"),
+        (8, 7, True, False, "continues with batch 8, but 7 batches are written: it is another"),
     ],
 )
 def test_where_it_cannot_be_known_nothing_is_written(
