@@ -33,7 +33,7 @@ from moldau.record.header import (
     UnpacksTooLarge,
     seal,
 )
-from moldau.record.pieces import PIECE_BYTES, packed, unpacked, whole_records
+from moldau.record.pieces import packed, unpacked, whole_records
 from moldau.record.produced import ProducedBatch
 from moldau.record.refused import NO_KEY, RefusedRecords
 from moldau.record.renumber import first_timestamp_delta, renumber
@@ -49,11 +49,12 @@ SMALLEST_RECORD: Final = 7
 # The maximum number of refused records in a response: a request may have millions.
 MAX_NAMED_RECORDS: Final = 1000
 # The limits for checking a batch on the event loop: its size, the number of its records, and the
-# size and number of its decompressed parts. Rewriting records takes longer.
+# size and number of its decompressed parts. Producers' largest usual batches have a megabyte of
+# records, which takes a millisecond or two. Rewriting records takes longer.
 QUICK_PLAIN_BYTES: Final = 2 * 1024 * 1024
-QUICK_PACKED_BYTES: Final = 64 * 1024
+QUICK_PACKED_BYTES: Final = 1024 * 1024
 QUICK_RECORDS: Final = 64 * 1024
-QUICK_UNPACKED_BYTES: Final = PIECE_BYTES
+QUICK_UNPACKED_BYTES: Final = 1024 * 1024
 QUICK_PARTS: Final = 64
 QUICK_REWRITTEN_BYTES: Final = 4 * 1024
 
