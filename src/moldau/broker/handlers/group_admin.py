@@ -4,8 +4,8 @@ A request may have groups of several shards. An unavailable shard is an error fo
 only. Each group is a separate step, so that a large request does not delay others.
 """
 
-from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from moldau.broker.dispatch import MAX_ANSWER_BYTES, answer_too_large
 from moldau.broker.handlers.groups import (
@@ -46,6 +46,8 @@ DELETED_PER_STEP: Final = 50
 # The approximate size of a member on the wire, without its variable parts.
 MEMBER_BYTES: Final = 100
 
+_Group = TypeVar("_Group")
+
 
 def describe(
     broker: "Broker", request: DescribeGroupsRequest, context: "RequestContext"
@@ -58,32 +60,52 @@ def _described(
 ) -> Steps[DescribeGroupsResponse]:
     now_ms = broker.clock.now_ms()
     who = group_context(context)
-    # A duplicate group is described once, and the result used twice.
-    known: dict[str, tuple[DescribedGroup, int]] = {}
-    answer = DescribeGroupsResponse()
+
+    def describe_one(group_id: str) -> tuple[DescribedGroup, int]:
+        group = _described_group(broker, group_id, who, now_ms)
+        if request.include_authorized_operations and not group.error_code:
+            group.authorized_operations = GROUP_OPERATIONS
+        size_bytes = sum(
+            MEMBER_BYTES + len(each.member_metadata) + len(each.member_assignment)
+            for each in group.members
+        )
+        return group, size_bytes
+
+    def refuse(group_id: str, code: int) -> DescribedGroup:
+        return DescribedGroup(group_id=group_id, error_code=code)
+
+    groups = yield from _each_described_once(request.groups, describe_one, refuse, context)
+    return DescribeGroupsResponse(groups=groups)
+
+
+def _each_described_once(
+    group_ids: list[str],
+    describe_one: Callable[[str], tuple[_Group, int]],
+    refuse: Callable[[str, int], _Group],
+    context: "RequestContext",
+) -> Steps[list[_Group]]:
+    """The description of each group, one per step; a duplicate is described once and used twice.
+
+    ``describe_one`` also returns the approximate size on the wire. Groups that would make the
+    response exceed ``MAX_ANSWER_BYTES`` are refused.
+    """
+    known: dict[str, tuple[_Group, int]] = {}
+    groups: list[_Group] = []
     answer_bytes = 0
-    for group_id in request.groups:
+    for group_id in group_ids:
         found = known.get(group_id)
         if found is None:
-            group = _described_group(broker, group_id, who, now_ms)
-            if request.include_authorized_operations and not group.error_code:
-                group.authorized_operations = GROUP_OPERATIONS
-            size_bytes = sum(
-                MEMBER_BYTES + len(each.member_metadata) + len(each.member_assignment)
-                for each in group.members
-            )
-            known[group_id] = (group, size_bytes)
-        else:
-            group, size_bytes = found
+            found = known[group_id] = describe_one(group_id)
+        group, size_bytes = found
         if answer_bytes + size_bytes > MAX_ANSWER_BYTES:
-            group = DescribedGroup(group_id=group_id, error_code=answer_too_large().code)
+            group = refuse(group_id, answer_too_large().code)
         else:
             answer_bytes += size_bytes
-        answer.groups.append(group)
+        groups.append(group)
         yield
     context.expect(answer_bytes)
     yield from dropping(known)
-    return answer
+    return groups
 
 
 def _described_group(
@@ -107,29 +129,18 @@ def _described_consumer_groups(
     broker: "Broker", request: consumer.ConsumerGroupDescribeRequest, context: "RequestContext"
 ) -> Steps[consumer.ConsumerGroupDescribeResponse]:
     now_ms = broker.clock.now_ms()
-    known: dict[str, tuple[consumer.DescribedGroup, int]] = {}
-    answer = consumer.ConsumerGroupDescribeResponse()
-    answer_bytes = 0
-    for group_id in request.group_ids:
-        found = known.get(group_id)
-        if found is None:
-            group = _described_consumer_group(broker, group_id, now_ms)
-            if request.include_authorized_operations and not group.error_code:
-                group.authorized_operations = GROUP_OPERATIONS
-            size_bytes = sum(map(_member_bytes, group.members))
-            known[group_id] = (group, size_bytes)
-        else:
-            group, size_bytes = found
-        if answer_bytes + size_bytes > MAX_ANSWER_BYTES:
-            code = answer_too_large().code
-            group = consumer.DescribedGroup(group_id=group_id, error_code=code)
-        else:
-            answer_bytes += size_bytes
-        answer.groups.append(group)
-        yield
-    context.expect(answer_bytes)
-    yield from dropping(known)
-    return answer
+
+    def describe_one(group_id: str) -> tuple[consumer.DescribedGroup, int]:
+        group = _described_consumer_group(broker, group_id, now_ms)
+        if request.include_authorized_operations and not group.error_code:
+            group.authorized_operations = GROUP_OPERATIONS
+        return group, sum(map(_member_bytes, group.members))
+
+    def refuse(group_id: str, code: int) -> consumer.DescribedGroup:
+        return consumer.DescribedGroup(group_id=group_id, error_code=code)
+
+    groups = yield from _each_described_once(request.group_ids, describe_one, refuse, context)
+    return consumer.ConsumerGroupDescribeResponse(groups=groups)
 
 
 def _described_consumer_group(
