@@ -7,14 +7,20 @@ BIN := $(VENV)/bin
 UV := UV_PROJECT_ENVIRONMENT=$(VENV) $(BIN)/uv
 KAFKA_DIR ?= $(CURDIR)/.cache/apache-kafka
 SPARK_CONNECTOR_DIR ?= $(CURDIR)/.cache/spark-connector
+KAFKA_STREAMS_DIR ?= $(CURDIR)/.cache/kafka-streams
+CONNECT_CLIENT_DIR ?= $(CURDIR)/.cache/kafka-connect-client
+DEBEZIUM_DIR ?= $(CURDIR)/.cache/debezium
 # Tests wait more than they compute, so there are more workers than cores; each runs whole modules.
 CORES := $(shell getconf _NPROCESSORS_ONLN)
 PARALLEL := --dist loadfile --no-loadscope-reorder -n
 TEST_WORKERS ?= $(shell echo $$(( $(CORES) * 2 < 8 ? $(CORES) * 2 : 8 )))
-# Each of these may have several brokers and Java programs of its own.
-COMPAT_WORKERS ?= $(shell echo $$(( $(CORES) + 1 < 4 ? $(CORES) + 1 : 4 )))
+# Each of these may have several brokers and Java programs of its own, with time-outs of their own,
+# which they miss on a machine that is too busy.
+COMPAT_WORKERS ?= $(shell echo $$(( $(CORES) < 4 ? $(CORES) : 4 )))
 
-.PHONY: run test test-plain check compat bench stalls format generate build compiled clean help
+SEEDS ?= 100
+
+.PHONY: run test test-plain check compat bench simulate simulate-mutants stalls format generate build compiled clean help
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -52,8 +58,11 @@ build: $(VENV)/dev.stamp compiled  ## set up the virtual environment and compile
 run: $(VENV)/run.stamp  ## a broker on localhost:9092
 	@$(BIN)/python -m tools.run $(ARGS)
 
-test: build  ## unit and broker tests (Python only, under five minutes)
-	$(BIN)/pytest --ignore=tests/compat $(PARALLEL) $(TEST_WORKERS) -rs $(ARGS)
+# A process has one Spark session, with one configuration: workers and SQL have their own.
+OWN_SPARK := tests/connect_spark tests/sql
+test: build  ## unit and broker tests (Python only)
+	$(BIN)/pytest --ignore=tests/compat $(OWN_SPARK:%=--ignore=%) $(PARALLEL) $(TEST_WORKERS) -rs $(ARGS)
+	$(if $(ARGS),,$(foreach tests,$(OWN_SPARK),$(BIN)/pytest $(tests) -rs &&) true)
 
 # What is compiled has tests on the plain sources as well.
 test-plain: $(VENV)/dev.stamp  ## the tests of compiled modules, on the plain sources
@@ -66,11 +75,12 @@ check: $(VENV)/dev.stamp  ## lint, types, layers
 	$(BIN)/lint-imports --config pyproject.toml --no-cache
 	$(BIN)/python -m moldau.protocol.generator --check
 
-compat: build $(KAFKA_DIR)/READY $(SPARK_CONNECTOR_DIR)/READY  ## clients and tools of other ecosystems
-	KAFKA_DIR=$(KAFKA_DIR) SPARK_CONNECTOR_DIR=$(SPARK_CONNECTOR_DIR) $(BIN)/pytest tests/compat $(PARALLEL) $(COMPAT_WORKERS) -rs $(ARGS)
+COMPAT_DIRS := KAFKA_DIR SPARK_CONNECTOR_DIR KAFKA_STREAMS_DIR CONNECT_CLIENT_DIR DEBEZIUM_DIR
+compat: build $(foreach dir,$(COMPAT_DIRS),$($(dir))/READY)  ## clients and tools of other ecosystems
+	$(foreach dir,$(COMPAT_DIRS),$(dir)=$($(dir))) $(BIN)/pytest tests/compat $(PARALLEL) $(COMPAT_WORKERS) -rs $(ARGS)
 
-bench: build $(KAFKA_DIR)/READY $(SPARK_CONNECTOR_DIR)/READY  ## one table, interleaved with Apache Kafka
-	KAFKA_DIR=$(KAFKA_DIR) SPARK_CONNECTOR_DIR=$(SPARK_CONNECTOR_DIR) $(BIN)/python -m benchmarks $(ARGS)
+bench: build $(KAFKA_DIR)/READY $(SPARK_CONNECTOR_DIR)/READY $(DEBEZIUM_DIR)/READY  ## one table, interleaved with Apache Kafka
+	KAFKA_DIR=$(KAFKA_DIR) SPARK_CONNECTOR_DIR=$(SPARK_CONNECTOR_DIR) DEBEZIUM_DIR=$(DEBEZIUM_DIR) $(BIN)/python -m benchmarks $(ARGS)
 
 $(KAFKA_DIR)/READY:
 	@if command -v mvn >/dev/null && command -v java >/dev/null; then tools/install-apache-kafka $(KAFKA_DIR); \
@@ -79,6 +89,24 @@ $(KAFKA_DIR)/READY:
 $(SPARK_CONNECTOR_DIR)/READY:
 	@if command -v mvn >/dev/null && command -v java >/dev/null; then tools/install-spark-connector $(SPARK_CONNECTOR_DIR); \
 	else echo "Java 17+ or mvn is not on the path: Spark's own connector will be skipped"; fi
+
+$(KAFKA_STREAMS_DIR)/READY:
+	@if command -v mvn >/dev/null && command -v java >/dev/null; then tools/install-kafka-streams $(KAFKA_STREAMS_DIR); \
+	else echo "Java 17+ or mvn is not on the path: Kafka Streams will be skipped"; fi
+
+$(CONNECT_CLIENT_DIR)/READY:
+	@if command -v mvn >/dev/null && command -v java >/dev/null; then tools/install-connect-client $(CONNECT_CLIENT_DIR); \
+	else echo "Java 17+ or mvn is not on the path: the Java client of Connect will be skipped"; fi
+
+$(DEBEZIUM_DIR)/READY:
+	@if command -v mvn >/dev/null && command -v java >/dev/null; then tools/install-debezium $(DEBEZIUM_DIR); \
+	else echo "Java 17+ or mvn is not on the path: Debezium will be skipped"; fi
+
+simulate: build  ## whole clusters in virtual time, with faults: SEEDS=500, or ARGS="--seed 7 --trace"
+	$(BIN)/python -m moldau.simulator $(if $(findstring --seed,$(ARGS))$(findstring --large,$(ARGS)),,--seeds $(SEEDS)) $(ARGS)
+
+simulate-mutants: $(VENV)/dev.stamp  ## that simulations find bugs: each mutant must be caught
+	$(BIN)/python -m moldau.simulator.mutants $(ARGS)
 
 stalls: $(VENV)/dev.stamp  ## can one client keep the others waiting? attacks with a probe beside each
 	$(BIN)/python -m benchmarks.stalls $(ARGS)

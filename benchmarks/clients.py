@@ -146,10 +146,17 @@ def _varint(number: int) -> bytes:
 
 
 def raw_produce(
-    port: int, topic: str, batch: bytes, requests: int, *, acks: int = -1, in_flight: int = 5
+    port: int,
+    topic: str,
+    batch: bytes,
+    requests: int,
+    *,
+    acks: int = -1,
+    in_flight: int = 5,
+    partition: int = 0,
 ) -> float:
     """Send the same Produce request repeatedly, pipelined; returns the seconds it took."""
-    frame = wire.produce_request(topic, 0, batch, acks)
+    frame = wire.produce_request(topic, partition, batch, acks)
     with wire.RawConnection(HOST, port) as connection:
         began = time.monotonic()
         burst = max(in_flight // 2, 1)

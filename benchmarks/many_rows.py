@@ -80,10 +80,10 @@ def _create(broker: Broker, count: int) -> None:
         options = {"operation_timeout": PATIENCE_S / 2, "request_timeout": PATIENCE_S / 2}
         created = admin.create_topics([NewTopic(name, partitions, 1)], **options)
         created[name].result(PATIENCE_S)
-        _wait_for_leader(broker, name, partitions - 1)
+        wait_for_leader(broker, name, partitions - 1)
 
 
-def _wait_for_leader(broker: Broker, topic: str, partition: int) -> None:
+def wait_for_leader(broker: Broker, topic: str, partition: int) -> None:
     frame = wire.fetch_request(topic, partition, 0, 1024, max_wait_ms=0)
     with wire.RawConnection(HOST, broker.port) as connection:
         while wire.fetched(connection.call(frame), 0).error != 0:

@@ -1,4 +1,4 @@
-"""Measures CPU time and resident memory of a broker."""
+"""Measures CPU time and memory of a process and its children."""
 
 import os
 from pathlib import Path
@@ -28,6 +28,18 @@ def usage(pid: int) -> Usage:
         resident = [line for line in status.splitlines() if line.startswith("VmRSS")]
         rss += sum(int(line.split()[1]) * 1024 / MB for line in resident)
     return Usage(cpu, rss)
+
+
+def pss_mb(pid: int) -> float:
+    """Memory of a process and its children, in which shared pages count once."""
+    total = 0
+    for one in _with_descendants(pid):
+        try:
+            lines = Path(f"/proc/{one}/smaps_rollup").read_text().splitlines()
+        except OSError:  # It has ended.
+            continue
+        total += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return total * 1024 / MB
 
 
 def _stat(pid: int) -> list[str]:

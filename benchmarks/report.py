@@ -1,5 +1,6 @@
 """The table of results: both brokers, the ratio, the target, and whether it was reached."""
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -11,6 +12,8 @@ UNITS = {
     "mb_s": "MB/s",
     "krec_s": "k records/s",
     "cpu_s_per_gb": "CPU s/GB",
+    "cpu_s_per_mrec": "CPU s/million records",
+    "run_s": "s from creation to the last record",
     "broker_cpu": "broker CPU %",
     "requests_s": "requests/s",
     "p50_ms": "p50 ms",
@@ -23,8 +26,27 @@ UNITS = {
     "read_again_s": "s",
     "shared_s": "s",
     "create_s": "creation s",
+    "failover_s": "s",
     "stop_s": "clean stop s",
     "kb_each": "KB each",
+    "gap_s": "s without acknowledgements",
+    "whole_s": "s from restart to full ISR",
+    "transactions_s": "transactions/s",
+    "loops_s": "loops/s",
+    "slowdown": "times slower",
+    "fetch_s": "s to fetch it",
+    "changes_cpu_s": "changes per CPU second",
+    "changes_s": "changes/s",
+    "server_cpu_s": "CPU s of PostgreSQL per million changes, with the writes",
+    "inserts_s": "inserts/s",
+    "inserts_cpu_s": "inserts per CPU second",
+    "rest_s": "s to the first answer",
+    "running_s": "connector, s until it runs",
+    "cpu_s": "connector, CPU s until then",
+    "cores": "cores",
+    "pss_mb": "PSS MB",
+    "p50_s": "p50 s",
+    "max_s": "max s",
 }
 
 
@@ -43,10 +65,12 @@ def lines_of(
     runs: Runs,
     targets: Sequence[tuple[str, str, float]],
     limits: Mapping[str, float] | None = None,
+    floors: Mapping[str, float] | None = None,
 ) -> list[Line]:
     """One line for each figure, with medians; the ratio is the median over interleaved pairs.
 
-    ``targets`` are for the ratio, ``limits`` are upper bounds for Moldau's figure.
+    ``targets`` are for the ratio, ``limits`` and ``floors`` are upper and lower bounds for Moldau's
+    figure. A row without Kafka's figures has no ratio.
     """
     wanted = {figure: (bound, value) for figure, bound, value in targets}
     lines = []
@@ -54,7 +78,8 @@ def lines_of(
         if figure.endswith(" rss_mb"):  # Only in the JSON; the table has the memory once.
             continue
         ours = [run[figure] for run in runs["moldau"]]
-        theirs = [run[figure] for run in runs["kafka"]]
+        others = runs.get("kafka", [])
+        theirs = [run[figure] for run in others] or [float("nan")] * len(ours)
         pairs = [a / b for a, b in zip(ours, theirs, strict=True) if b]
         ratio = statistics.median(pairs) if pairs else float("nan")
         target, is_met = _judge(ratio, wanted.get(figure))
@@ -63,6 +88,10 @@ def lines_of(
         if limit is not None:
             target = f"{target}, itself ≤ {limit:g}".removeprefix(", ")
             is_met = is_met is not False and medians[0] <= limit
+        floor = (floors or {}).get(figure)
+        if floor is not None:
+            target = f"{target}, itself ≥ {floor:g}".removeprefix(", ")
+            is_met = is_met is not False and medians[0] >= floor
         lines.append(Line(name, _title(figure), *medians, ratio, target, is_met))
     return lines
 
@@ -101,12 +130,18 @@ def table(lines: Sequence[Line]) -> str:
         verdict = {True: "reached", False: "**missed**", None: ""}[line.is_met]
         out.append(
             f"| {name} | {line.figure} | {_number(line.moldau)} | {_number(line.kafka)} "
-            f"| {line.ratio:.2f} | {line.target} | {verdict} |"
+            f"| {_ratio(line.ratio)} | {line.target} | {verdict} |"
         )
     return "\n".join(out)
 
 
+def _ratio(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.2f}"
+
+
 def _number(value: float) -> str:
+    if math.isnan(value):
+        return ""
     if value >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}"

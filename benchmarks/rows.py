@@ -37,6 +37,7 @@ class Amounts(NamedTuple):
     warmup_bytes: int
     compacted_bytes: int
     idle_partitions: Sequence[int]
+    kills: int
 
 
 FULL = Amounts(
@@ -47,6 +48,7 @@ FULL = Amounts(
     warmup_bytes=600_000_000,
     compacted_bytes=512_000_000,
     idle_partitions=(1_000, 10_000),
+    kills=7,
 )
 QUICK = Amounts(
     throughput_bytes=40_000_000,
@@ -56,6 +58,7 @@ QUICK = Amounts(
     warmup_bytes=60_000_000,
     compacted_bytes=64_000_000,
     idle_partitions=(1_000,),
+    kills=2,
 )
 
 

@@ -8,7 +8,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,7 +16,18 @@ from typing import Any, TypeVar
 from tools import wire
 from tools.brokers import HOST, ApacheKafkaBroker, Broker, MoldauBroker
 
-from benchmarks import group_rows, log_rows, many_rows, spark_rows
+from benchmarks import (
+    cluster_rows,
+    command_rows,
+    connect_rows,
+    database_rows,
+    group_rows,
+    log_rows,
+    many_rows,
+    quorum_rows,
+    spark_rows,
+    transaction_rows,
+)
 from benchmarks.clients import Clients, UnavailableError
 from benchmarks.meter import usage
 from benchmarks.report import Line, absolute_line, lines_of
@@ -59,7 +70,12 @@ def answers(broker: Broker) -> bool:
 
 def rows_of(bench: Workbench) -> list[Row]:
     """The rows that are measured with both brokers running."""
-    return [*all_rows(bench), *group_rows.group_rows(bench), *log_rows.log_rows(bench)]
+    return [
+        *all_rows(bench),
+        *group_rows.group_rows(bench),
+        *transaction_rows.transaction_rows(bench),
+        *log_rows.log_rows(bench),
+    ]
 
 
 def row_names(bench: Workbench) -> list[str]:
@@ -67,7 +83,12 @@ def row_names(bench: Workbench) -> list[str]:
     return [
         START_UP,
         *(many_rows.row_name(count) for count in bench.amounts.idle_partitions),
+        *quorum_rows.ROWS,
+        *(row.name for row in cluster_rows.cluster_rows()),
         *(row.name for row in spark_rows.spark_rows()),
+        *(row.name for row in connect_rows.connect_rows()),
+        *(row.name for row in command_rows.command_rows()),
+        *(row.name for row in database_rows.database_rows()),
         *(row.name for row in rows_of(bench)),
     ]
 
@@ -111,8 +132,12 @@ class Run:
         for count in self.bench.amounts.idle_partitions:
             if self.wants(many_rows.row_name(count)):
                 self._idle_partitions(count)
-        for needs_transactions in (False, True):
-            self._spark(needs_transactions)
+        self._quorum([name for name in quorum_rows.ROWS if self.wants(name)])
+        self._clusters()
+        self._spark()
+        self._connect()
+        self._commands()
+        self._databases()
         rows = [row for row in rows_of(self.bench) if self.wants(row.name)]
         try:
             if rows:
@@ -139,9 +164,11 @@ class Run:
             say(f"{place} {name}: {time.monotonic() - began:.0f} s")
         self._save(self)
 
-    def _keep(self, name: str, runs: Any, targets: Any, limits: Any = None) -> None:
+    def _keep(
+        self, name: str, runs: Any, targets: Any, limits: Any = None, floors: Any = None
+    ) -> None:
         self.runs[name] = runs
-        self.lines += lines_of(name, runs, targets, limits)
+        self.lines += lines_of(name, runs, targets, limits, floors)
 
     def _side_by_side(self, rows: list[Row]) -> None:
         self._start_all()
@@ -185,16 +212,54 @@ class Run:
             runs = {side: [filled[side][0] | each for each in started[side]] for side in sides}
             self._keep(name, runs, many_rows.TARGETS, many_rows.LIMITS)
 
-    def _spark(self, needs_transactions: bool) -> None:
-        """Both connectors on one broker: Moldau, or Apache Kafka for rows with transactions."""
-        rows = [
-            row
-            for row in spark_rows.spark_rows()
-            if row.needs_transactions == needs_transactions and self.wants(row.name)
-        ]
+    def _quorum(self, names: list[str]) -> None:
+        """Clusters of three controllers and a broker, both running."""
+        if not names:
+            return
+        with ExitStack() as running:
+            sides = quorum_rows.clusters(self.folder)
+            try:
+                for cluster in sides.values():
+                    running.enter_context(cluster)
+            except RuntimeError as error:
+                self.failures += 1
+                self.notes.append(f"not measured: the quorum: {error}")
+                return
+            for name in names:
+                with self._row(name):
+                    measure = partial(quorum_rows.measure, name)
+                    # Not measured: what a process loads and compiles the first time.
+                    interleaved(sides, measure, 1)
+                    runs = interleaved(sides, measure, self.repeat)
+                    self._keep(name, runs, quorum_rows.TARGETS[name])
+
+    def _clusters(self) -> None:
+        """Three nodes of each kind."""
+        rows = [row for row in cluster_rows.cluster_rows() if self.wants(row.name)]
         if not rows:
             return
-        broker = self.sides["kafka" if needs_transactions else "moldau"]
+        sides = cluster_rows.sides(self.folder)
+        try:
+            say("warming up both clusters")
+            for cluster in sides.values():
+                cluster_rows.warm_up(self.bench, cluster.start())
+            for row in rows:
+                with self._row(row.name):
+                    for cluster in sides.values():
+                        cluster.start()
+                    measure = partial(row.measure, self.bench)
+                    runs = interleaved(sides, measure, self.repeat)
+                    self._keep(row.name, runs, row.targets, row.limits)
+        finally:
+            for cluster in sides.values():
+                cluster.__exit__()
+
+    def _spark(self) -> None:
+        """Both connectors on one broker, which is Moldau."""
+        rows = [row for row in spark_rows.spark_rows() if self.wants(row.name)]
+        if not rows:
+            return
+        broker = self.sides["moldau"]
         broker.start()
         try:
             with spark_rows.spark_bench(self.bench, broker) as bench:
@@ -209,6 +274,66 @@ class Run:
             self.failures += not isinstance(error, UnavailableError)
             self.notes.append(f"not measured: Spark: {error}")
             say(f"Spark: skipped, {error}")
+        finally:
+            broker.stop()
+
+    def _connect(self) -> None:
+        """Both workers on one broker, which is Moldau."""
+        rows = [row for row in connect_rows.connect_rows() if self.wants(row.name)]
+        if not rows:
+            return
+        broker = self.sides["moldau"]
+        broker.start()
+        try:
+            with connect_rows.connect_bench(self.bench, broker) as bench:
+                for row in rows:
+                    with self._row(row.name):
+                        # Not measured: what a worker loads and compiles the first time.
+                        measure = partial(row.measure, bench)
+                        interleaved(connect_rows.SIDES, measure, 1)
+                        runs = interleaved(connect_rows.SIDES, measure, self.repeat)
+                        self._keep(row.name, runs, row.targets)
+        except Exception as error:
+            self.failures += not isinstance(error, UnavailableError)
+            self.notes.append(f"not measured: Connect: {error}")
+            say(f"Connect: skipped, {error}")
+        finally:
+            broker.stop()
+
+    def _commands(self) -> None:
+        """Commands that start Spark, on one broker, which is Moldau."""
+        rows = [row for row in command_rows.command_rows() if self.wants(row.name)]
+        if not rows:
+            return
+        broker = self.sides["moldau"]
+        broker.start()
+        try:
+            with command_rows.command_bench(self.bench, broker) as bench:
+                for row in rows:
+                    with self._row(row.name):
+                        sides = {side: side for side in row.sides}
+                        runs = interleaved(sides, partial(row.measure, bench), self.repeat)
+                        self._keep(row.name, runs, [], row.limits)
+        finally:
+            broker.stop()
+
+    def _databases(self) -> None:
+        """Connectors of PostgreSQL, on one broker, which is Moldau."""
+        rows = [row for row in database_rows.database_rows() if self.wants(row.name)]
+        if not rows:
+            return
+        broker = self.sides["moldau"]
+        broker.start()
+        try:
+            with database_rows.database_bench(self.bench, broker) as bench:
+                for row in rows:
+                    with self._row(row.name):
+                        sides = {side: side for side in row.sides}
+                        runs = interleaved(sides, partial(row.measure, bench), self.repeat)
+                        self._keep(row.name, runs, row.targets, floors=row.floors)
+        except UnavailableError as error:
+            self.notes.append(f"not measured: PostgreSQL: {error}")
+            say(f"PostgreSQL: skipped, {error}")
         finally:
             broker.stop()
 

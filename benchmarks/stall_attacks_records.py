@@ -89,14 +89,20 @@ def empty_frames(now_ms: int, frames: int = 60_000) -> Attack:
     return {}, [encode_batch(_header(now_ms, 1, Codec.ZSTD), payload)]
 
 
-def many_producers(now_ms: int, producers: int = 100_000, rolls: int = 20) -> Attack:
-    """A batch from each producer, then large ones that roll segments, each with a snapshot."""
+def small_batches(now_ms: int, producers: int) -> list[bytes]:
+    """A batch of one record from each of many producers."""
     record = encode_record(0, 0, b"k", b"v", ())
     batches = []
     for producer_id in range(producers):
         header = _header(now_ms, 1, Codec.NONE)
         header.producer_id, header.producer_epoch, header.base_sequence = producer_id, 0, 0
         batches.append(encode_batch(header, record))
+    return batches
+
+
+def many_producers(now_ms: int, producers: int = 100_000, rolls: int = 20) -> Attack:
+    """A batch from each producer, then large ones that roll segments, each with a snapshot."""
+    batches = small_batches(now_ms, producers)
     large = encode_record(0, 0, b"k", bytes(900_000), ())
     batches += [encode_batch(_header(now_ms, 1, Codec.NONE), large)] * rolls
     return {"segment.bytes": "1048576"}, batches

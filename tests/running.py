@@ -92,8 +92,8 @@ class RunningBroker:
 class WireClient:
     """Sends typed requests one at a time and returns typed responses."""
 
-    def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), START_TIMEOUT_S)
+    def __init__(self, port: int, host: str = "127.0.0.1") -> None:
+        self.socket = socket.create_connection((host, port), START_TIMEOUT_S)
         self._correlation_id = 0
 
     def send(self, request: Any, version: int, client_id: str = "test") -> Any:

@@ -74,6 +74,7 @@ class Broker:
         self.log_path = directory.parent / f"{directory.name}.{self.kind}.log"
         self.process: subprocess.Popen[bytes] | None = None
         self.ready_s = 0.0
+        self._began = 0.0
         self.start_limit_s = START_LIMIT_S
         self.stop_limit_s = STOP_LIMIT_S
 
@@ -98,9 +99,15 @@ class Broker:
 
     def start(self) -> "Broker":
         """Start the process and return when it has answered its first request."""
+        self.launch()
+        self.wait_until_ready()
+        return self
+
+    def launch(self) -> None:
+        """Start the process."""
         self.prepare()
         with self.log_path.open("ab") as log:
-            began = time.monotonic()
+            self._began = time.monotonic()
             self.process = subprocess.Popen(
                 self.command(),
                 stdout=log,
@@ -109,20 +116,24 @@ class Broker:
                 env=self.environment(),
                 cwd=self.directory.parent,
             )
-        while True:
-            try:
-                if wire.broker_ids(HOST, self.port):
-                    break
-            except OSError:
-                pass
+
+    def wait_until_ready(self) -> None:
+        """Return when the process has answered a request."""
+        assert self.process is not None
+        while not self.is_ready():
             if self.process.poll() is not None:
                 raise RuntimeError(f"{self.kind} ended while starting:\n{self.log_tail()}")
-            if time.monotonic() - began > self.start_limit_s:
+            if time.monotonic() - self._began > self.start_limit_s:
                 self.kill()
                 raise RuntimeError(f"{self.kind} gave no answer:\n{self.log_tail()}")
             time.sleep(0.005)
-        self.ready_s = time.monotonic() - began
-        return self
+        self.ready_s = time.monotonic() - self._began
+
+    def is_ready(self) -> bool:
+        try:
+            return bool(wire.broker_ids(HOST, self.port))
+        except OSError:
+            return False
 
     def stop(self) -> int:
         """Stop as an operator would (SIGTERM); returns the exit status."""

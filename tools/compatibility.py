@@ -6,7 +6,8 @@ python -m tools.compatibility [--check]
 import sys
 from pathlib import Path
 
-from moldau.broker.apis import HANDLERS
+from moldau.broker.apis import BROKER_APIS
+from moldau.broker.controller_apis import CONTROLLER_APIS
 from moldau.config.tables import settings_tables
 from moldau.protocol.api import APIS
 
@@ -18,8 +19,8 @@ Generated from the code by `make generate`; do not edit.
 
 ## APIs
 
-The broker advertises exactly the versions in the last column. Every message of the protocol can be
-encoded and decoded in every version.
+Brokers and controllers advertise exactly the versions in the last column, each those of its own
+APIs. Every message of the protocol can be encoded and decoded in every version.
 
 | key | API | versions in Kafka | supported |
 | --- | --- | --- | --- |
@@ -28,7 +29,7 @@ encoded and decoded in every version.
 
 def page() -> str:
     """The whole page."""
-    handlers = {handler.key: handler for handler in HANDLERS}
+    handlers = {handler.key: handler for handler in (*CONTROLLER_APIS, *BROKER_APIS)}
     rows = []
     for key in sorted(APIS):
         api = APIS[key]

@@ -17,7 +17,18 @@ from benchmarks.stalls.process import Process
 from benchmarks.stalls.wire import Wire
 
 NAME_WIDTH = 46
-HEADINGS = ("worst ms", "its cpu", "p99 ms", "asked", "took s", "cpu s", "MB more", "MB sent")
+HEADINGS = (
+    "worst ms",
+    "its cpu",
+    "most cpu",
+    "loop cpu",
+    "p99 ms",
+    "asked",
+    "took s",
+    "cpu s",
+    "MB more",
+    "MB sent",
+)
 
 
 class ProbeProcess:
@@ -107,6 +118,8 @@ def line(seen: dict[str, Any]) -> str:
     figures = (
         f"{seen['worst_ms']:.1f}",
         f"{seen['worst_cpu_ms']:.1f}",
+        f"{seen['most_cpu_ms']:.1f}",
+        f"{seen['most_loop_cpu_ms']:.1f}",
         f"{seen['p99_ms']:.1f}",
         f"{seen['answers']}",
         f"{seen['took_s']:.2f}",

@@ -5,12 +5,13 @@ connection that it gets, and returns the salvos to send, one per connection, all
 ``@attack`` registers it. Every API whose work grows with the request should have one.
 """
 
-import importlib
-import importlib.util
+import threading
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from benchmarks.stall_attacks_records import ATTACKS as RECORD_ATTACKS
+from benchmarks.stall_attacks_records import small_batches
 from benchmarks.stalls.wire import Wire, framed
 from moldau.protocol.messages import alter_configs as legacy
 from moldau.protocol.messages import incremental_alter_configs as incremental
@@ -29,23 +30,47 @@ from moldau.protocol.messages.create_topics import (
     CreateTopicsRequest,
 )
 from moldau.protocol.messages.delete_groups import DeleteGroupsRequest
+from moldau.protocol.messages.describe_client_quotas import (
+    ComponentData,
+    DescribeClientQuotasRequest,
+)
 from moldau.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
 )
 from moldau.protocol.messages.describe_groups import DescribeGroupsRequest
+from moldau.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
+from moldau.protocol.messages.describe_quorum import (
+    DescribeQuorumRequest,
+    PartitionData,
+    TopicData,
+)
 from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest
+from moldau.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from moldau.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from moldau.protocol.messages.list_config_resources import ListConfigResourcesRequest
+from moldau.protocol.messages.list_groups import ListGroupsRequest
 from moldau.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
+from moldau.protocol.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsTopics,
+)
+from moldau.protocol.messages.list_transactions import ListTransactionsRequest
 from moldau.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from moldau.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
+)
+from moldau.protocol.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
 )
 from moldau.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from moldau.protocol.messages.produce import (
@@ -53,11 +78,14 @@ from moldau.protocol.messages.produce import (
     ProduceRequest,
     TopicProduceData,
 )
+from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 
 TWO_MB = 2_000_000
+# As many as a large request may have (``dispatch.ELEMENTS_MAX``).
+MOST = 250_000
 TOPIC, BROKER = 2, 4
 TOPICS_PER_REQUEST = 2_000
-RECORD_ATTACKS = "benchmarks.stall_attacks_records"
+QUOTAS_PER_REQUEST = 5_000
 
 
 class Salvo(NamedTuple):
@@ -123,8 +151,13 @@ def pipelined_api_versions(wire: Wire) -> list[Salvo]:
 
 
 @attack("DescribeConfigs, 333,000 resources in 2 MB")
-def describe_the_broker_often(wire: Wire) -> list[Salvo]:
+def describe_the_broker_too_often(wire: Wire) -> list[Salvo]:
     return describe([DescribeConfigsResource(BROKER, "1", None) for _ in range(333_000)])
+
+
+@attack("DescribeConfigs, 250,000 resources in 1 MB")
+def describe_the_broker_often(wire: Wire) -> list[Salvo]:
+    return describe([DescribeConfigsResource(BROKER, "1", None) for _ in range(MOST)])
 
 
 @attack("DescribeConfigs, one topic 50,000 times")
@@ -149,9 +182,9 @@ def alter_unknown_topics(wire: Wire) -> list[Salvo]:
     return one(legacy.AlterConfigsRequest(resources=resources), 2)
 
 
-@attack("AlterConfigs, 2 MB of empty changes")
+@attack("AlterConfigs, 250,000 empty changes")
 def alter_nothing(wire: Wire) -> list[Salvo]:
-    resources = [legacy.AlterConfigsResource(TOPIC, "", []) for _ in range(TWO_MB // 5)]
+    resources = [legacy.AlterConfigsResource(TOPIC, "", []) for _ in range(MOST)]
     return one(legacy.AlterConfigsRequest(resources=resources), 2)
 
 
@@ -170,24 +203,54 @@ def alter_quotas(wire: Wire) -> list[Salvo]:
     return one(AlterClientQuotasRequest(entries=entries), 1)
 
 
+@attack("DescribeClientQuotas, 40,000 quotas")
+def describe_quotas(wire: Wire) -> list[Salvo]:
+    ops = [OpData("producer_byte_rate", 1000.0)]
+    for begin in range(0, 40_000, QUOTAS_PER_REQUEST):
+        users = range(begin, begin + QUOTAS_PER_REQUEST)
+        entries = [EntryData([EntityData("user", f"u{number}")], ops) for number in users]
+        wire.send(AlterClientQuotasRequest(entries=entries), 1)
+    return one(DescribeClientQuotasRequest(components=[ComponentData("user", 2, None)]), 1)
+
+
+@attack("ListConfigResources, 10,000 topics, 2 MB of types")
+def list_config_resources(wire: Wire) -> list[Salvo]:
+    many_topics(wire, 10_000)
+    return one(ListConfigResourcesRequest(resource_types=[TOPIC] * TWO_MB), 1)
+
+
+@attack("ListPartitionReassignments, 2 MB")
+def list_reassignments(wire: Wire) -> list[Salvo]:
+    create_topics(wire, ["wide"], partitions=1_000)
+    indexes = [index % 1_000 for index in range(TWO_MB // 4)]
+    topics = [ListPartitionReassignmentsTopics("wide", indexes)]
+    return one(ListPartitionReassignmentsRequest(topics=topics), 0)
+
+
+@attack("DescribeQuorum, 250,000 partitions")
+def describe_quorum(wire: Wire) -> list[Salvo]:
+    partitions = [PartitionData(0) for _ in range(MOST)]
+    return one(DescribeQuorumRequest(topics=[TopicData("__cluster_metadata", partitions)]), 2)
+
+
 # --- groups
 
 
-@attack("DescribeGroups, 2 MB")
+@attack("DescribeGroups, 250,000 groups")
 def describe_groups(wire: Wire) -> list[Salvo]:
-    groups = [f"{number:x}" for number in range(TWO_MB // 6)]
+    groups = [f"{number:x}" for number in range(MOST)]
     return one(DescribeGroupsRequest(groups=groups), 5)
 
 
-@attack("ConsumerGroupDescribe, 2 MB")
+@attack("ConsumerGroupDescribe, 250,000 groups")
 def describe_consumer_groups(wire: Wire) -> list[Salvo]:
-    groups = [f"{number:x}" for number in range(TWO_MB // 6)]
+    groups = [f"{number:x}" for number in range(MOST)]
     return one(ConsumerGroupDescribeRequest(group_ids=groups), 1)
 
 
-@attack("FindCoordinator, 2 MB")
+@attack("FindCoordinator, 250,000 groups")
 def find_coordinators(wire: Wire) -> list[Salvo]:
-    keys = [f"{number:x}" for number in range(TWO_MB // 6)]
+    keys = [f"{number:x}" for number in range(MOST)]
     return one(FindCoordinatorRequest(key_type=0, coordinator_keys=keys), 6)
 
 
@@ -217,6 +280,78 @@ def delete_groups(wire: Wire) -> list[Salvo]:
     for group in groups:
         commit(wire, group, topic)
     return one(DeleteGroupsRequest(groups_names=groups), 2)
+
+
+@attack("OffsetDelete, 250,000 offsets")
+def delete_offsets(wire: Wire) -> list[Salvo]:
+    create_topics(wire, ["wide"], partitions=1_000)
+    wire.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 6)
+    commit(wire, "wide-group", "wide", partitions=1_000)
+    partitions = [OffsetDeleteRequestPartition(index % 1_000) for index in range(MOST)]
+    return one(OffsetDeleteRequest("wide-group", [OffsetDeleteRequestTopic("wide", partitions)]), 0)
+
+
+@attack("OffsetCommit, 2 MB of unknown topics")
+def commit_unknown(wire: Wire) -> list[Salvo]:
+    wire.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 6)
+    topics = [
+        OffsetCommitRequestTopic(f"no-{number}", partitions=[OffsetCommitRequestPartition(0, 1)])
+        for number in range(TWO_MB // 32)
+    ]
+    return one(OffsetCommitRequest(group_id="busy", topics=topics), 9)
+
+
+@attack("JoinGroup, 200,000 protocols")
+def join_with_many_protocols(wire: Wire) -> list[Salvo]:
+    wire.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 6)
+    protocols = [JoinGroupRequestProtocol(f"{number:x}", b"") for number in range(200_000)]
+    request = JoinGroupRequest(
+        group_id="joined",
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=10_000,
+        protocol_type="consumer",
+        protocols=protocols,
+    )
+    return one(request, 9)
+
+
+@attack("JoinGroup, 4,000,000 protocols in 20 MB")
+def join_with_most_protocols(wire: Wire) -> list[Salvo]:
+    wire.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 6)
+    protocols = [JoinGroupRequestProtocol("ab", b"")] * 4_000_000
+    return one(JoinGroupRequest(group_id="joined", protocols=protocols), 9)
+
+
+@attack("SyncGroup, 200,000 assignments")
+def sync_with_many_assignments(wire: Wire) -> list[Salvo]:
+    wire.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 6)
+    request = SyncGroupRequest(
+        group_id="joined",
+        member_id="no",
+        protocol_type="consumer",
+        protocol_name="range",
+        assignments=[SyncGroupRequestAssignment(f"{number:x}") for number in range(200_000)],
+    )
+    return one(request, 5)
+
+
+@attack("LeaveGroup, 200,000 members")
+def leave_with_many_members(wire: Wire) -> list[Salvo]:
+    wire.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 6)
+    members = [MemberIdentity(f"{number:x}") for number in range(200_000)]
+    return one(LeaveGroupRequest(group_id="joined", members=members), 5)
+
+
+@attack("ListGroups, 250,000 states")
+def list_groups(wire: Wire) -> list[Salvo]:
+    states = [f"{number:x}" for number in range(MOST)]
+    return one(ListGroupsRequest(states_filter=states), 5)
+
+
+@attack("ListTransactions, 250,000 states")
+def list_transactions(wire: Wire) -> list[Salvo]:
+    states = [f"{number:x}" for number in range(MOST)]
+    return one(ListTransactionsRequest(state_filters=states), 1)
 
 
 @attack("OffsetFetch, one group 100 times")
@@ -308,6 +443,19 @@ def produce_batches(topic: str, batches: list[bytes]) -> list[Salvo]:
     return [Salvo(b"".join(requests), len(requests))]
 
 
+@attack("DescribeProducers, 100,000 producers")
+def describe_producers(wire: Wire) -> list[Salvo]:
+    create_topics(wire, ["producers"])
+    batches = small_batches(time.time_ns() // 1_000_000, 100_000)
+    for salvo in produce_batches("producers", batches):
+        sending = threading.Thread(target=wire.socket.sendall, args=(salvo.data,))
+        sending.start()
+        for _ in range(salvo.answers):
+            wire.skip_frame()
+        sending.join()
+    return one(DescribeProducersRequest(topics=[TopicRequest("producers", [0])]), 0)
+
+
 def record_attack(
     number: int, make: Callable[[int], tuple[dict[str, str], list[bytes]]]
 ) -> Prepare:
@@ -323,13 +471,6 @@ def record_attack(
 
 
 def add_record_attacks() -> None:
-    """Register those of ``benchmarks/stall_attacks_records.py``, if it exists.
-
-    Its ``ATTACKS`` maps a name to a function that takes the time in milliseconds and returns the
-    settings of a topic, and batches as bytes.
-    """
-    if importlib.util.find_spec(RECORD_ATTACKS) is None:
-        return
-    module = importlib.import_module(RECORD_ATTACKS)
-    for number, (name, make) in enumerate(module.ATTACKS.items()):
+    """Register those of ``benchmarks/stall_attacks_records.py``."""
+    for number, (name, make) in enumerate(RECORD_ATTACKS.items()):
         ATTACKS[f"Produce, {name}"] = record_attack(number, make)

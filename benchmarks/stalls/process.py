@@ -34,6 +34,10 @@ class Process:
                 continue
         return total_ns / 1e6
 
+    def loop_cpu_ms(self) -> float:
+        """The CPU time of the first thread, which runs the event loop of Moldau."""
+        return int((self._folder / "schedstat").read_text().split()[0]) / 1e6
+
     def _memory_mb(self, field: str) -> float:
         for line in (self._folder / "status").read_text().splitlines():
             if line.startswith(field):

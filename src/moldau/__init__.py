@@ -45,11 +45,12 @@ else:
 
 
 from moldau.compiled import choose
+from moldau.version import VERSION
 
 # Before anything else of the package is imported.
 choose()
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "Admin",

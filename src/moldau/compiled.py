@@ -34,7 +34,9 @@ MANIFEST: Final = "MANIFEST"
 
 # These packages are above all compiled modules in the import order, so an edit in them does not
 # invalidate the compiled modules.
-_ABOVE: Final = frozenset({"cli", "examples", "spark", "streams", "__pycache__"})
+_ABOVE: Final = frozenset(
+    {"cli", "connect", "examples", "simulator", "spark", "sql", "streams", "__pycache__"}
+)
 
 _PACKAGE: Final = Path(__file__).parent
 

@@ -11,7 +11,7 @@ def batch(*values: bytes | None, key: bytes | None = None, **fields: Any) -> byt
     timestamp = fields.pop("timestamp", None)
     headers = fields.pop("headers", ())
     if timestamp is None:
-        timestamp = SystemClock().now_ms()
+        timestamp = SystemClock().wall_ms()
     builder = BatchBuilder(**fields)
     for value in values:
         builder.append(timestamp, key, value, headers)

@@ -5,7 +5,7 @@ from concurrent.futures import Executor, Future
 from functools import partial
 from typing import Any
 
-from moldau.storage.late_writes import LateWrites
+from moldau.storage.disk.late_writes import LateWrites
 
 
 class ByHand(Executor):

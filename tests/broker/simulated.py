@@ -1,17 +1,19 @@
 """A broker with a simulated disk, a clock that the test sets, and no sockets."""
 
+import asyncio
+import logging
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from moldau.broker.dispatch import ListenerRouter
 from moldau.broker.node import Node
 from moldau.clock import ManualClock
 from moldau.config.broker import BrokerConfig
-from moldau.config.listeners import Listener
 from moldau.network.limits import ServerLimits
-from moldau.network.session import Handler, Overlapping, Session
+from moldau.network.network import Admission, ListenerAddress, Listening
+from moldau.network.session import Overlapping, Session
 from moldau.protocol.api import APIS
 from moldau.protocol.header import decode_response_header, encode_request_header
 from moldau.protocol.messages.create_topics import (
@@ -21,7 +23,7 @@ from moldau.protocol.messages.create_topics import (
 )
 from moldau.protocol.primitives import FileRegion
 from moldau.record.records import decode_all
-from moldau.storage.simulated_disk import SimulatedDisk
+from moldau.simulator.disk import SimulatedDisk
 from tests.broker.batches import batch
 from tests.broker.producing import fetch_request, produce_request
 
@@ -40,22 +42,32 @@ class InlineExecutor(Executor):
         return future
 
 
-class NoServer:
-    """Replaces the socket server: the test calls the handler directly."""
+class NoNetwork:
+    """A network on which nobody connects: the test calls the handler directly."""
 
-    def __init__(
-        self, listeners: Sequence[Listener], handler: Handler, limits: ServerLimits, logger: object
-    ) -> None:
-        self.ports = {each.name: each.port for each in listeners}
-        self.handler = handler
+    async def listen(
+        self,
+        listener: ListenerAddress,
+        limits: ServerLimits,
+        admission: Admission,
+        logger: logging.Logger,
+    ) -> Sequence[Listening]:
+        return [Unreachable(listener.port)]
 
-    async def bind(self) -> None: ...
+    async def connect(
+        self, host: str, port: int, protocol_factory: Callable[[], asyncio.BaseProtocol]
+    ) -> asyncio.Transport:
+        raise ConnectionRefusedError(f"{host}:{port} is not there")
 
-    def accept(self) -> None: ...
 
-    def limit(self, limits: ServerLimits) -> None: ...
+class Unreachable(NamedTuple):
+    """A listener that accepts nothing."""
 
-    async def stop(self, grace_s: float) -> None: ...
+    port: int
+
+    def resume(self) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class SimulatedBroker:
@@ -77,12 +89,12 @@ class SimulatedBroker:
             clock=clock,
             rng=random.Random(seed),
             executor=executor or InlineExecutor(),
-            make_server=cast(Any, NoServer),
+            network=NoNetwork(),
         )
 
     @property
     def dispatcher(self) -> ListenerRouter:
-        return cast(ListenerRouter, cast(Any, self.node.server).handler)
+        return cast(ListenerRouter, self.node.server.handler)
 
     def handle(self, request: Any, version: int) -> Any:
         """The result of the handler: a reply, or an awaitable of one, not awaited yet."""
@@ -106,10 +118,10 @@ class SimulatedBroker:
         _, position = decode_response_header(answer, key, version)
         return APIS[key].response_class().decode(answer, position, version)[0]
 
-    async def create(self, name: str, **configs: str) -> None:
+    async def create(self, name: str, partitions: int = 1, **configs: str) -> None:
         topic = CreatableTopic(
             name=name,
-            num_partitions=1,
+            num_partitions=partitions,
             replication_factor=1,
             configs=[
                 CreatableTopicConfig(name=key.replace("_", "."), value=value)

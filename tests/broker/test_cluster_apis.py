@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from moldau.broker.apis import HANDLERS
+from moldau.broker.apis import BROKER_APIS
 from moldau.errors import ErrorCode
 from moldau.ids import NO_UUID
 from moldau.metadata.image import TOPIC_RESOURCE
@@ -30,7 +30,7 @@ def test_api_versions_lists_exactly_what_is_handled(client: WireClient, version:
     listed = {each.api_key: (each.min_version, each.max_version) for each in response.api_keys}
     expected = {
         each.key: (0 if each.key == 0 else each.min_version, each.max_version)
-        for each in HANDLERS
+        for each in BROKER_APIS
         if each.is_advertised
     }
     assert listed == expected
@@ -68,7 +68,7 @@ def test_metadata_in_every_version(broker: RunningBroker, client: WireClient, ve
     assert [each.partition_index for each in topic.partitions] == [0, 1, 2]
     assert all(each.leader_id == 1 and each.isr_nodes == [1] for each in topic.partitions)
     if version >= 2:
-        assert response.cluster_id == broker.node.broker.cluster_id
+        assert response.cluster_id == broker.node.metadata.cluster_id
 
 
 def test_all_topics_or_none(client: WireClient) -> None:
@@ -142,9 +142,12 @@ def test_asking_about_an_internal_topic_creates_it_for_its_purpose(
 def test_the_cluster_is_described(broker: RunningBroker, client: WireClient) -> None:
     response = client.send(DescribeClusterRequest(), 2)
     assert [(each.broker_id, each.port) for each in response.brokers] == [(1, broker.port)]
-    assert response.cluster_id == broker.node.broker.cluster_id
+    assert response.cluster_id == broker.node.metadata.cluster_id
     wrong = client.send(DescribeClusterRequest(endpoint_type=2), 2)
     assert wrong.error_code == ErrorCode.MISMATCHED_ENDPOINT_TYPE
+    assert "endpoint of type BROKER" in wrong.error_message
+    unknown = client.send(DescribeClusterRequest(endpoint_type=3), 2)
+    assert unknown.error_code == ErrorCode.UNSUPPORTED_ENDPOINT_TYPE
 
 
 def test_the_controller_listener_describes_controllers(broker: RunningBroker) -> None:
@@ -152,6 +155,9 @@ def test_the_controller_listener_describes_controllers(broker: RunningBroker) ->
         response = client.send(DescribeClusterRequest(endpoint_type=2), 2)
         (controller,) = response.brokers
         assert controller.port == broker.node.ports["CONTROLLER"]
+        assert response.controller_id == controller.broker_id
+        old = client.send(DescribeClusterRequest(), 0)
+        assert old.error_code == ErrorCode.INVALID_REQUEST
 
 
 def test_topics_are_described_in_pages(client: WireClient) -> None:

@@ -1,6 +1,7 @@
 """Compacted topics on a complete broker: refused records, cleaning, checkpoints."""
 
 import asyncio
+import random
 import subprocess
 import sys
 
@@ -12,16 +13,16 @@ from moldau.protocol.messages.incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from moldau.storage.checkpoint import CLEANER_OFFSET_CHECKPOINT, read_offsets
-from moldau.storage.cleaning_process import ProcessWork
-from moldau.storage.cleaning_work import LocalWork
-from moldau.storage.disk import RealDisk
-from moldau.storage.partition_log import PartitionLog
-from moldau.storage.simulated_disk import SimulatedDisk
+from moldau.simulator.disk import SimulatedDisk
+from moldau.storage.cleaner.cleaning_process import ProcessWork
+from moldau.storage.cleaner.cleaning_work import LocalWork
+from moldau.storage.disk.checkpoint import CLEANER_OFFSET_CHECKPOINT, read_offsets
+from moldau.storage.disk.disk import RealDisk
+from moldau.storage.log.partition_log import PartitionLog
 from tests.broker.batches import batch
 from tests.broker.producing import produce_request
 from tests.broker.simulated import SimulatedBroker
-from tests.storage.log_cleaning import last_values, records_of
+from tests.storage.cleaner.log_cleaning import last_values, records_of
 
 SMALL = {"cleanup_policy": "compact", "internal_segment_bytes": "400"}
 CHECKPOINT = f"/disk/{CLEANER_OFFSET_CHECKPOINT}"
@@ -51,7 +52,8 @@ async def clean(broker: SimulatedBroker) -> None:
 
 
 def log_of(broker: SimulatedBroker, topic: str) -> PartitionLog:
-    return next(iter(broker.node.logs.logs_of(topic)))
+    logs = broker.node.logs.all_logs()
+    return next(log for log in logs if log.topic_partition.topic == topic)
 
 
 def test_a_compacted_topic_takes_no_record_without_a_key() -> None:
@@ -149,7 +151,9 @@ def test_only_a_large_log_on_a_real_disk_is_worth_a_process() -> None:
         await broker.node.start()
         assert isinstance(broker.node.cleaning.work_for(large), LocalWork)
         configs = broker.node.broker.configs
-        on_real_disk = LogCleaning(broker.node.logs, configs, RealDisk(), ManualClock())
+        on_real_disk = LogCleaning(
+            broker.node.logs, configs, RealDisk(), ManualClock(), random.Random(1)
+        )
         assert isinstance(on_real_disk.work_for(small), LocalWork)
         assert isinstance(on_real_disk.work_for(large), ProcessWork)
         await broker.node.stop()
@@ -170,7 +174,7 @@ def test_a_broker_with_nothing_to_clean_does_not_load_the_cleaner() -> None:
     asyncio.run(scenario())
     program = (
         "import sys, moldau.broker.node\n"
-        "kernel = ('moldau.storage.log_cleaner', 'moldau.record.offset_map')\n"
+        "kernel = ('moldau.storage.cleaner.log_cleaner', 'moldau.record.offset_map')\n"
         "sys.exit(any(name in sys.modules for name in kernel))"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -76,7 +76,7 @@ def test_a_quota_of_an_address_turns_away_what_comes_too_fast(
         key="connection_creation_rate",
         value=1.0,
     )
-    broker.call(broker.node.metadata.append([quota]))
+    broker.call(broker.node.metadata.runtime.append([quota]))
     connections = [broker.connect() for _ in range(12)]
     assert connections[0].send(ApiVersionsRequest(), 0).error_code == 0
     assert connections[-1].is_closed_by_peer()

@@ -20,7 +20,7 @@ from moldau.protocol.messages.incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from moldau.storage.simulated_disk import SimulatedDisk
+from moldau.simulator.disk import SimulatedDisk
 from tests.broker.simulated import SimulatedBroker
 
 ONE, TWO, THREE = "/one", "/two", "/three"

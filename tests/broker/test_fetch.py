@@ -190,7 +190,8 @@ def test_deleting_the_topic_answers_a_waiting_fetch(
     create_topic(client, "t")
     client.post(fetch_request("t", 0, min_bytes=1, max_wait_ms=20_000), 12)
     with broker.connect() as other:
-        other.send(DeleteTopicsRequest(topics=[DeleteTopicState(name="t")], timeout_ms=1), 6)
+        doomed = DeleteTopicsRequest(topics=[DeleteTopicState(name="t")], timeout_ms=30_000)
+        other.send(doomed, 6)
     data = client.receive(1, 12).responses[0].partitions[0]
     assert data.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 

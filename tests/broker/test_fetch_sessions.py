@@ -2,12 +2,8 @@
 
 import random
 
-from moldau.broker.fetch_sessions import (
-    EVICTION_MS,
-    CachedPartition,
-    FetchSession,
-    FetchSessionCache,
-)
+from moldau.broker.fetch_session import CONSUMER, CachedPartition, FetchSession
+from moldau.broker.fetch_sessions import EVICTION_MS, FetchSessionCache
 from moldau.errors import ErrorCode
 from moldau.protocol.messages.fetch import (
     FetchPartition,
@@ -31,7 +27,7 @@ def cache(slots: int = 10) -> FetchSessionCache:
 def session_of(
     sessions: FetchSessionCache, *partitions: CachedPartition, now_ms: int = 0
 ) -> FetchSession:
-    session = sessions.create(partitions, uses_topic_ids=False, privileged=False, now_ms=now_ms)
+    session = sessions.create(partitions, uses_topic_ids=False, replica_id=CONSUMER, now_ms=now_ms)
     assert session is not None
     return session
 
@@ -76,8 +72,9 @@ def test_partitions_are_added_moved_and_forgotten() -> None:
         incremental(session, topics=[more], forgotten_topics_data=[forget]), NAMES_VERSION, 0
     )
     assert list(session.partitions) == [("t", 1), ("u", 5)]
+    assert list(session.marked) == [("t", 1), ("u", 5)]
     session.move_to_end(session.partitions["t", 1])
-    assert list(session.partitions) == [("u", 5), ("t", 1)]
+    assert list(session.marked) == [("u", 5), ("t", 1)]
 
 
 def test_a_session_without_partitions_ends() -> None:
@@ -91,8 +88,8 @@ def test_a_session_without_partitions_ends() -> None:
 def test_a_full_cache_gives_no_session_until_one_is_stale() -> None:
     sessions = cache(slots=1)
     session_of(sessions, cached("t", 0))
-    assert sessions.create([cached("t", 1)], False, False, now_ms=EVICTION_MS) is None
-    assert sessions.create([cached("t", 1)], False, False, now_ms=EVICTION_MS + 1) is not None
+    assert sessions.create([cached("t", 1)], False, CONSUMER, now_ms=EVICTION_MS) is None
+    assert sessions.create([cached("t", 1)], False, CONSUMER, now_ms=EVICTION_MS + 1) is not None
     assert len(sessions) == 1
 
 

@@ -12,9 +12,9 @@ from moldau.broker.format import FormatError
 from moldau.cli.main import main
 from moldau.config.broker import BrokerConfig
 from moldau.errors import ErrorCode
-from moldau.storage.checkpoint import read_meta_properties
-from moldau.storage.disk import Disk, RealDisk
-from moldau.storage.simulated_disk import PowerCut, SimulatedDisk, keep_everything
+from moldau.simulator.disk import PowerCut, SimulatedDisk, keep_everything
+from moldau.storage.disk.checkpoint import read_meta_properties
+from moldau.storage.disk.disk import Disk, RealDisk
 from tests.broker.batches import batch
 from tests.broker.producing import create_topic, produce, read_all, values
 from tests.running import RunningBroker

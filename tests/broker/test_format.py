@@ -17,8 +17,12 @@ from moldau.config.broker import BrokerConfig
 from moldau.ids import uuid_from_str
 from moldau.raft.voters import Voter, VoterEndpoint, VoterSet
 from moldau.record.header import iter_headers
-from moldau.storage.checkpoint import MetaProperties, read_meta_properties, write_meta_properties
-from moldau.storage.simulated_disk import SimulatedDisk
+from moldau.simulator.disk import SimulatedDisk
+from moldau.storage.disk.checkpoint import (
+    MetaProperties,
+    read_meta_properties,
+    write_meta_properties,
+)
 
 CLUSTER = "Q8iz1nzKR4Wq8YoVMRjTrw"
 VOTERS_FILE = "/data/__cluster_metadata-0/00000000000000000000-0000000000.checkpoint"
@@ -92,7 +96,7 @@ def test_the_first_voters_are_written_as_kafka_writes_them() -> None:
         metadata_version=30,
         epoch=0,
         last_log_timestamp_ms=0x1A1E10DF61F,
-        now_ms=0,
+        wall_ms=0,
         kraft_version=1,
         voters=VoterSet.of(voter),
     )

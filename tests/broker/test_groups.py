@@ -23,7 +23,7 @@ from moldau.protocol.messages.join_group import JoinGroupRequest
 from moldau.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from moldau.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from moldau.protocol.messages.sync_group import SyncGroupRequest
-from moldau.storage.simulated_disk import SimulatedDisk
+from moldau.simulator.disk import SimulatedDisk
 from tests.broker.grouping import QUICK, Member, commit_request, fetch_request, find_coordinator
 from tests.broker.producing import create_topic
 from tests.broker.simulated import SimulatedBroker

@@ -26,7 +26,7 @@ from moldau.protocol.messages.offset_fetch import (
 )
 from moldau.record.compression import Codec
 from moldau.record.header import iter_headers
-from moldau.storage.simulated_disk import SimulatedDisk
+from moldau.simulator.disk import SimulatedDisk
 from tests.broker.grouping import (
     QUICK,
     Member,
@@ -214,7 +214,7 @@ def test_the_offsets_of_a_deleted_topic_go_with_it(ready: WireClient) -> None:
     create_topic(ready, "kept")
     commit(ready, "g", "t", {0: 1})
     commit(ready, "g", "kept", {0: 2})
-    ready.send(DeleteTopicsRequest(topics=[DeleteTopicState(name="t")]), 6)
+    ready.send(DeleteTopicsRequest([DeleteTopicState(name="t")], timeout_ms=60_000), 6)
     assert committed(ready, "g") == {("kept", 0): 2}
 
 
@@ -323,10 +323,10 @@ def test_offsets_of_an_empty_group_expire() -> None:
         assert await simulation.commit(5) is ErrorCode.NONE
         groups = simulation.broker.node.broker.groups
         clock.advance(6 * DAY_MS)
-        groups.expire_offsets(clock.now_ms())
+        groups.expire_offsets()
         assert await simulation.committed() == [5]
         clock.advance(2 * DAY_MS)
-        groups.expire_offsets(clock.now_ms())
+        groups.expire_offsets()
         assert await simulation.committed() == []
         await simulation.broker.node.stop()
 

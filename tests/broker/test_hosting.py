@@ -15,7 +15,7 @@ from moldau.protocol.messages.incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from moldau.storage.simulated_disk import SimulatedDisk
+from moldau.simulator.disk import SimulatedDisk
 from tests.broker.simulated import SimulatedBroker
 
 MANY = 5 * HOSTED_PER_TURN
@@ -94,14 +94,14 @@ def test_a_partition_made_on_a_full_disk_is_served_when_there_is_room() -> None:
         topic = CreatableTopic(name="t", num_partitions=2, replication_factor=1)
         await broker.send(CreateTopicsRequest(topics=[topic]), 7)
         assert await broker.produce("t", b"x") == ErrorCode.KAFKA_STORAGE_ERROR
-        broker.node.broker.host_again(0)
+        broker.node.broker.host_again()
         assert await broker.produce("t", b"x") == ErrorCode.KAFKA_STORAGE_ERROR
         disk.heal()
-        broker.node.broker.host_again(0)
+        broker.node.broker.host_again()
         await broker.node.broker.replicas.settled()
         for partition in (0, 1):
             assert await broker.produce("t", b"x", partition) == 0
-        broker.node.broker.host_again(0)
+        broker.node.broker.host_again()
         await broker.node.stop()
 
     asyncio.run(scenario())
@@ -123,9 +123,8 @@ def test_groups_are_coordinated_once_there_is_room_for_their_partition() -> None
         with pytest.raises(ApiError, match="NOT_COORDINATOR"):
             groups.shard_of("g")
         disk.heal()
-        broker.node.broker.host_again(0)
-        assert groups._settling is not None
-        await groups._settling
+        broker.node.broker.host_again()
+        await groups.settled()
         assert groups.shard_of("g").is_loaded
         await broker.node.stop()
 

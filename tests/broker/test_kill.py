@@ -12,6 +12,11 @@ import sys
 import threading
 from pathlib import Path
 
+import pytest
+
+from moldau.storage.disk.checkpoint import read_clean_shutdown
+from moldau.storage.disk.disk import RealDisk
+from moldau.storage.running_marks import RUNNING, killed_broker_epoch
 from tests.broker.batches import idempotent
 from tests.broker.producing import create_topic, produce, read_all, values
 from tests.running import WireClient
@@ -99,3 +104,17 @@ def test_every_acknowledged_record_survives_kill_nine(tmp_path: Path) -> None:
         assert len(acknowledged) > ROUNDS
     assert process.terminate() == 0
     assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has marks in memory")
+def test_a_killed_broker_can_prove_that_it_has_lost_nothing(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    first = Process(data)
+    first.kill()
+    epoch = killed_broker_epoch(RealDisk(), [str(data)])
+    assert epoch >= 0
+    second = Process(data)
+    assert killed_broker_epoch(RealDisk(), [str(data)]) > epoch
+    assert second.terminate() == 0
+    assert not (data / RUNNING).exists()
+    assert read_clean_shutdown(RealDisk(), str(data)) is not None

@@ -27,8 +27,8 @@ from moldau.protocol.messages.describe_log_dirs import (
     DescribeLogDirsRequest,
 )
 from moldau.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from moldau.storage.checkpoint import read_meta_properties, write_meta_properties
-from moldau.storage.simulated_disk import PowerCut, SimulatedDisk, keep_everything
+from moldau.simulator.disk import PowerCut, SimulatedDisk, keep_everything
+from moldau.storage.disk.checkpoint import read_meta_properties, write_meta_properties
 from tests.broker.simulated import SimulatedBroker
 
 META, ONE, TWO, THREE = "/meta", "/one", "/two", "/three"
@@ -143,7 +143,7 @@ def test_the_registration_names_every_directory_but_the_metadata_logs() -> None:
 
 def test_a_partition_is_unassigned_until_its_broker_has_chosen() -> None:
     async def scenario(disks: Disks) -> None:
-        state = disks.broker.node.broker.controller.state
+        state = disks.broker.node.metadata.runtime.controller.state
         assert state.default_directory(1) == UNASSIGNED_DIRECTORY
         await disks.broker.node.broker.assignments.settled()
         assert disks.directory_of() == ONE

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from moldau.errors import ErrorCode
+from moldau.broker.log_levels import LogLevels
+from moldau.errors import ApiError, ErrorCode
 from moldau.metadata.image import BROKER_LOGGER_RESOURCE, TOPIC_RESOURCE
 from moldau.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -18,7 +19,7 @@ from moldau.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from tests.broker.producing import create_topic
-from tests.running import WireClient
+from tests.running import RunningBroker, WireClient
 
 SET, DELETE, APPEND = 0, 1, 2
 LOGGER = "tests.broker.talkative"
@@ -100,3 +101,31 @@ def test_loggers_and_topics_in_one_request_keep_their_places(client: WireClient)
     answers = alter(client, unknown, change(LOGGER, SET, "WARN"), known)
     assert answers == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0, 0]
     assert level(client) == "WARN"
+
+
+def test_a_controller_changes_its_levels_too_also_one_that_is_not_active(
+    broker: RunningBroker, logger: logging.Logger
+) -> None:
+    async def resign() -> None:
+        broker.node.metadata.runtime.stop()
+
+    with broker.connect("CONTROLLER") as controller:
+        create_topic(controller, "t")
+        known = AlterConfigsResource(resource_type=TOPIC_RESOURCE, resource_name="t")
+        assert alter(controller, change(LOGGER, SET, "WARN"), known) == [0, 0]
+        assert logger.level == logging.WARNING
+        broker.call(resign())
+        assert alter(controller, change(LOGGER, SET, "FATAL")) == [0]
+        assert logger.level == logging.CRITICAL
+        assert alter(controller, known) == [ErrorCode.NOT_CONTROLLER]
+
+
+def test_nodes_in_one_process_may_have_loggers_of_their_own() -> None:
+    root = logging.RootLogger(logging.WARNING)
+    levels = LogLevels(logging.Manager(root))
+    levels.check("1", 1, [("root", SET, "DEBUG")])
+    levels.apply([("root", SET, "DEBUG")])
+    assert levels.all() == {"root": "DEBUG"}
+    assert logging.getLogger() is not root
+    with pytest.raises(ApiError, match="does not exist"):
+        levels.check("1", 1, [(LOGGER, SET, "DEBUG")])

@@ -17,7 +17,7 @@ from moldau.protocol.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from moldau.storage.simulated_disk import SimulatedDisk
+from moldau.simulator.disk import SimulatedDisk
 from tests.broker.simulated import SimulatedBroker
 from tests.running import RunningBroker
 
@@ -59,7 +59,7 @@ def test_others_get_their_turn_while_a_large_topic_is_deleted() -> None:
         broker = await started()
         await broker.create("small")
         await broker.send(creation("large", MANY), 7)
-        doomed = DeleteTopicsRequest(topics=[DeleteTopicState(name="large")])
+        doomed = DeleteTopicsRequest([DeleteTopicState(name="large")], timeout_ms=60_000)
         deleting = asyncio.ensure_future(broker.send(doomed, 6))
         logs = broker.node.logs.logs
         while len(logs) == MANY + 1:  # noqa: ASYNC110
@@ -79,7 +79,7 @@ def test_a_new_topic_may_have_the_name_of_one_that_is_being_deleted() -> None:
         broker = await started()
         await broker.send(creation("large", MANY), 7)
         assert await broker.produce("large", b"old", partition=0) == 0
-        doomed = DeleteTopicsRequest(topics=[DeleteTopicState(name="large")])
+        doomed = DeleteTopicsRequest([DeleteTopicState(name="large")], timeout_ms=60_000)
         deleting = asyncio.ensure_future(broker.send(doomed, 6))
         logs = broker.node.logs.logs
         while len(logs) == MANY:  # noqa: ASYNC110
@@ -118,7 +118,7 @@ def test_a_large_answer_is_given_again_as_long_as_it_is_true() -> None:
         await broker.create("new")
         response = await broker.send(question(), VERSION)
         assert [topic.name for topic in response.topics] == ["large", "new"]
-        doomed = DeleteTopicsRequest(topics=[DeleteTopicState(name="large")])
+        doomed = DeleteTopicsRequest([DeleteTopicState(name="large")], timeout_ms=60_000)
         await broker.send(doomed, 6)
         response = await broker.send(question("large"), VERSION)
         assert response.topics[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

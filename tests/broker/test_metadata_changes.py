@@ -22,7 +22,7 @@ from moldau.protocol.messages.incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from moldau.storage.simulated_disk import SimulatedDisk
+from moldau.simulator.disk import SimulatedDisk
 from tests.broker.simulated import SimulatedBroker
 
 TURNS = 8
@@ -45,7 +45,7 @@ async def code_of(creating: Any) -> int:
 
 
 def decided(broker: SimulatedBroker, name: str) -> bool:
-    return name in broker.node.broker.controller.image.topics_by_name
+    return name in broker.node.metadata.runtime.controller.image.topics_by_name
 
 
 def test_two_that_create_the_same_topic_at_once_do_not_both_succeed() -> None:
@@ -80,11 +80,11 @@ def test_clients_are_answered_while_a_large_change_is_made_ready() -> None:
     async def scenario() -> None:
         broker = await started()
         await broker.create("small")
-        end_offset = broker.node.metadata._store.log.log_end_offset
+        end_offset = broker.node.metadata.raft.log_end_offset
         creating = asyncio.ensure_future(broker.send(creation("large", MANY), 7))
         answered = 0
         while not decided(broker, "large"):
-            assert broker.node.metadata._store.log.log_end_offset == end_offset
+            assert broker.node.metadata.raft.log_end_offset == end_offset
             assert await broker.produce("small", b"x") == 0
             answered += 1
             await asyncio.sleep(0)

@@ -18,6 +18,7 @@ from moldau.protocol.messages.produce import (
 from moldau.record.compression import Codec
 from tests.broker.batches import batch, idempotent
 from tests.broker.producing import create_topic, produce, produce_request, read_all, values
+from tests.broker.transactional import transactional
 from tests.running import RunningBroker, WireClient
 
 EVERY_VERSION_WITH_NAMES = range(3, 13)
@@ -106,14 +107,17 @@ def test_two_batches_in_one_request_are_refused(client: WireClient) -> None:
     assert produce(client, "t", batch(b"a") + batch(b"b")).error_code == ErrorCode.INVALID_RECORD
 
 
-def test_control_and_transactional_batches_are_refused(client: WireClient) -> None:
+def test_control_batches_are_refused(client: WireClient) -> None:
     create_topic(client, "t")
     control = batch(b"x", key=struct.pack(">hh", 0, 1), is_control=True)
     assert produce(client, "t", control).error_code == ErrorCode.INVALID_RECORD
-    transactional = batch(
-        b"x", is_transactional=True, producer_id=1, producer_epoch=0, base_sequence=0
-    )
-    assert produce(client, "t", transactional).error_code == ErrorCode.INVALID_TXN_STATE
+
+
+def test_a_transactional_batch_without_a_transactional_id_is_refused(client: WireClient) -> None:
+    create_topic(client, "t")
+    refused = produce(client, "t", transactional(1, 0, b"x"))
+    assert refused.error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    assert values(read_all(client, "t")) == []
 
 
 def test_a_batch_over_max_message_bytes_is_refused(client: WireClient) -> None:

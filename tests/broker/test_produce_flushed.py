@@ -10,11 +10,13 @@ import pytest
 from moldau.clock import ManualClock
 from moldau.errors import ErrorCode
 from moldau.network.session import CloseConnection, Overlapping
-from moldau.storage.simulated_disk import SimulatedDisk
+from moldau.simulator.disk import SimulatedDisk
 from tests.broker.batches import batch
 from tests.broker.by_hand import ByHand
 from tests.broker.producing import create_topic, fetch_request, produce, produce_request, read_all
+from tests.broker.replicated import lead
 from tests.broker.simulated import SimulatedBroker
+from tests.broker.transactional import MARKERS_VERSION, errors_of, markers
 from tests.running import WireClient
 
 TIMEOUT_S = 60
@@ -163,6 +165,27 @@ def test_a_client_that_goes_away_takes_nothing_with_it() -> None:
     simulated.run(scenario)
 
 
+def test_with_followers_the_leader_counts_what_is_on_its_device() -> None:
+    simulated = Simulated()
+
+    async def scenario() -> None:
+        partition = simulated.broker.node.broker.replicas.partition("flushed", 0)
+        lead(partition)
+        pending = await simulated.begin(b"a")
+        later = await simulated.begin(b"b")
+        assert (partition.local_end_offset, partition.log.log_end_offset) == (0, 2)
+        await simulated.finish_flush()
+        assert partition.local_end_offset == 1
+        assert not pending.done(), "the followers do not have it yet"
+        partition.advance(partition.local_end_offset)
+        assert simulated.code(await pending) == 0
+        await simulated.finish_flush()
+        assert partition.local_end_offset == 2
+        assert not later.done()
+
+    simulated.run(scenario)
+
+
 @pytest.mark.parametrize("acks", [-1, 0])
 def test_a_disk_that_fails_to_flush_is_answered_with_an_error(acks: int) -> None:
     simulated = Simulated()
@@ -181,8 +204,44 @@ def test_a_disk_that_fails_to_flush_is_answered_with_an_error(acks: int) -> None
     simulated.run(scenario)
 
 
+@pytest.mark.parametrize("acks", [1, -1])
+def test_after_a_flush_for_which_there_was_no_descriptor_the_next_one_may_succeed(
+    acks: int,
+) -> None:
+    """The directory stays online: what was not flushed is not lost either."""
+    it = Simulated()
+
+    async def scenario() -> None:
+        pending = await it.begin(b"a", acks)
+        it.disk.fail_next("sync_dir", "*flushed-0", errno.EMFILE)
+        await it.finish_flush()
+        assert it.code(await pending) == ErrorCode.KAFKA_STORAGE_ERROR
+        pending = await it.begin(b"b", acks)
+        await it.finish_flush()
+        assert it.code(await pending) == ErrorCode.NONE
+        assert await it.broker.read("flushed") == [b"a", b"b"]
+
+    it.run(scenario)
+
+
 def test_every_batch_is_acknowledged_and_read_back(client: WireClient) -> None:
     create_topic(client, "t", flush_messages="1")
     for number in range(5):
         assert produce(client, "t", batch(b"%d" % number)).base_offset == number
     assert len(read_all(client, "t")) == 5
+
+
+def test_a_marker_is_answered_when_it_is_on_the_device() -> None:
+    simulated = Simulated()
+
+    async def scenario() -> None:
+        end = simulated.broker.send(markers(7, {"flushed": [0]}), MARKERS_VERSION)
+        pending = asyncio.ensure_future(end)
+        await turns()
+        assert not pending.done()
+        # On a busy machine the request counts as large, and its answer is encoded by a thread.
+        simulated.executor.is_slow = False
+        await simulated.finish_flush()
+        assert errors_of(await pending) == {("flushed", 0): 0}
+
+    simulated.run(scenario)

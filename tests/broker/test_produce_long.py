@@ -23,7 +23,7 @@ from moldau.record.compression import Codec, compress
 from moldau.record.fitting import MAX_NAMED_RECORDS
 from moldau.record.header import BATCH_HEADER_SIZE, encode_batch, read_header
 from moldau.record.validator import TakesLong, validate_produced
-from moldau.storage.simulated_disk import SimulatedDisk
+from moldau.simulator.disk import SimulatedDisk
 from tests.broker.batches import batch
 from tests.broker.producing import create_topic, fetch, produce, produce_request, read_all
 from tests.broker.simulated import SimulatedBroker
@@ -145,7 +145,7 @@ def test_a_topic_that_is_deleted_while_its_batch_is_checked_is_unknown() -> None
     async def scenario() -> None:
         long = simulated.begin(produce_request("t", LONG))
         await turns()
-        deletion = DeleteTopicsRequest(topics=[DeleteTopicState(name="t")])
+        deletion = DeleteTopicsRequest([DeleteTopicState(name="t")], timeout_ms=60_000)
         await simulated.broker.send(deletion, 6)
         simulated.executor.run_next()
         result = simulated.result(await long)

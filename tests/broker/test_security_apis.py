@@ -17,12 +17,10 @@ from moldau.protocol.messages.alter_user_scram_credentials import (
 from moldau.protocol.messages.api_versions import ApiVersionsRequest
 from moldau.protocol.messages.describe_acls import DescribeAclsRequest
 from moldau.protocol.messages.describe_delegation_token import DescribeDelegationTokenRequest
-from moldau.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from moldau.protocol.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsRequest,
 )
 from moldau.protocol.messages.expire_delegation_token import ExpireDelegationTokenRequest
-from moldau.protocol.messages.list_transactions import ListTransactionsRequest
 from moldau.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
 from moldau.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from moldau.protocol.messages.sasl_handshake import SaslHandshakeRequest
@@ -58,23 +56,6 @@ def test_delegation_tokens_need_somebody_who_is_known(client: WireClient) -> Non
     ]
     for request, version in requests:
         assert client.send(request, version).error_code == refused
-
-
-def test_there_are_no_transactions_to_list(client: WireClient) -> None:
-    answer = client.send(ListTransactionsRequest(state_filters=["Ongoing", "Lost"]), 2)
-    assert (answer.error_code, answer.transaction_states) == (0, [])
-    assert answer.unknown_state_filters == ["Lost"]
-    odd = client.send(ListTransactionsRequest(transactional_id_pattern="("), 2)
-    assert odd.error_code == ErrorCode.INVALID_REGULAR_EXPRESSION
-    # Python's re module fails on these; RE2 does not.
-    for harmless in ("(" * 5000 + ")" * 5000, "a{999999999999999999999}"):
-        answer = client.send(ListTransactionsRequest(transactional_id_pattern=harmless), 2)
-        assert (answer.error_code, answer.transaction_states) == (0, [])
-    states = client.send(DescribeTransactionsRequest(transactional_ids=["a", ""]), 0)
-    assert [each.error_code for each in states.transaction_states] == [
-        ErrorCode.TRANSACTIONAL_ID_NOT_FOUND,
-        ErrorCode.INVALID_REQUEST,
-    ]
 
 
 def ask_for_quorum(client: WireClient, topic: str, partition: int, version: int) -> Any:

@@ -9,7 +9,7 @@ import pytest
 
 from moldau.broker.shared_flush import SharedFlush
 from moldau.errors import ApiError, ErrorCode
-from moldau.storage.simulated_disk import SimulatedDisk
+from moldau.simulator.disk import SimulatedDisk
 from tests.broker.by_hand import ByHand
 from tests.storage.log_making import append, new_log
 

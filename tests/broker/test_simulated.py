@@ -8,7 +8,7 @@ from moldau.clock import ManualClock
 from moldau.errors import ErrorCode
 from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from moldau.protocol.messages.metadata import MetadataRequest
-from moldau.storage.simulated_disk import SimulatedDisk
+from moldau.simulator.disk import SimulatedDisk
 from tests.broker.simulated import SimulatedBroker
 
 

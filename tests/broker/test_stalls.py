@@ -6,90 +6,71 @@ fixed number of steps on every machine.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from moldau.broker.dispatch import LARGE_REQUEST_BYTES, NAMES_MAX_BYTES
+from moldau.broker.dispatch import (
+    COMMIT_MAX_BYTES,
+    ELEMENTS_MAX,
+    LARGE_REQUEST_BYTES,
+    NAMES_MAX_BYTES,
+)
+from moldau.broker.handlers.groups import MAX_PROTOCOLS
 from moldau.clock import ManualClock
 from moldau.errors import ErrorCode
 from moldau.network.session import CloseConnection
 from moldau.protocol.header import encode_request_header
-from moldau.protocol.messages import alter_configs as legacy
-from moldau.protocol.messages import incremental_alter_configs as incremental
 from moldau.protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     EntityData,
     EntryData,
     OpData,
 )
-from moldau.protocol.messages.alter_user_scram_credentials import (
-    AlterUserScramCredentialsRequest,
-    ScramCredentialDeletion,
-)
-from moldau.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from moldau.protocol.messages.delete_groups import DeleteGroupsRequest
-from moldau.protocol.messages.delete_records import (
-    DeleteRecordsPartition,
-    DeleteRecordsRequest,
-    DeleteRecordsTopic,
+from moldau.protocol.messages.describe_client_quotas import (
+    ComponentData,
+    DescribeClientQuotasRequest,
 )
-from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from moldau.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
 )
 from moldau.protocol.messages.describe_groups import DescribeGroupsRequest
-from moldau.protocol.messages.describe_log_dirs import (
-    DescribableLogDirTopic,
-    DescribeLogDirsRequest,
-)
-from moldau.protocol.messages.describe_producers import DescribeProducersRequest, TopicRequest
-from moldau.protocol.messages.describe_topic_partitions import DescribeTopicPartitionsRequest
-from moldau.protocol.messages.describe_topic_partitions import TopicRequest as TopicOfPages
-from moldau.protocol.messages.describe_transactions import DescribeTransactionsRequest
-from moldau.protocol.messages.describe_user_scram_credentials import (
-    DescribeUserScramCredentialsRequest,
-    UserName,
-)
-from moldau.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
-from moldau.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from moldau.protocol.messages.fetch import FetchRequest
 from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest
-from moldau.protocol.messages.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsTopic,
-)
-from moldau.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from moldau.protocol.messages.list_config_resources import ListConfigResourcesRequest
+from moldau.protocol.messages.metadata import MetadataRequest
 from moldau.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from moldau.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
-from moldau.protocol.messages.offset_for_leader_epoch import (
-    OffsetForLeaderEpochRequest,
-    OffsetForLeaderPartition,
-    OffsetForLeaderTopic,
+from moldau.protocol.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
 )
+from moldau.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from moldau.protocol.primitives import MalformedMessage
-from moldau.storage.simulated_disk import SimulatedDisk
+from moldau.simulator.disk import SimulatedDisk
 from tests.broker.simulated import SimulatedBroker
+from tests.broker.stall_attacks import ATTACKS, PARTITIONS, TOPIC, fetch, names
 
-MANY = 3_000
 STEPS_PER_SHARE = 20
-PARTITIONS = 1_000
-TOPIC, BROKER = 2, 4
+SPECIFIED = 2
 TIMEOUT_S = 30
 
 
 async def started() -> SimulatedBroker:
     """A broker with a topic of many partitions, and a group that has committed all of them."""
     broker = SimulatedBroker(
-        SimulatedDisk(seed=1), ManualClock(), {"offsets.topic.num.partitions": "2"}
+        SimulatedDisk(seed=1),
+        ManualClock(),
+        {"offsets.topic.num.partitions": "2", "transaction.state.log.num.partitions": "2"},
     )
     await broker.node.start()
     wide = CreatableTopic(name="wide", num_partitions=PARTITIONS, replication_factor=1)
@@ -109,172 +90,12 @@ async def commit(broker: SimulatedBroker, group: str, partitions: int) -> None:
     await broker.send(OffsetCommitRequest(group_id=group, topics=topics), 9)
 
 
-class Attack(NamedTuple):
-    request: Any
-    version: int
-    steps: int = MANY
-
-
-def names(number: int = MANY) -> list[str]:
-    return [f"name-{each:05}" for each in range(number)]
-
-
-def describe_configs(resources: list[DescribeConfigsResource]) -> Attack:
-    return Attack(DescribeConfigsRequest(resources=resources), 4, len(resources))
-
-
-def alter_configs() -> Attack:
-    configs = [legacy.AlterableConfig("retention.ms", "1000")]
-    resources = [legacy.AlterConfigsResource(TOPIC, name, configs) for name in names()]
-    return Attack(legacy.AlterConfigsRequest(resources=resources), 2)
-
-
-def incremental_alter_configs() -> Attack:
-    configs = [incremental.AlterableConfig("retention.ms", 0, "1000")]
-    resources = [incremental.AlterConfigsResource(TOPIC, name, configs) for name in names()]
-    return Attack(incremental.IncrementalAlterConfigsRequest(resources=resources), 1)
-
-
-def alter_quotas() -> Attack:
-    ops = [OpData("producer_byte_rate", 1000.0)]
-    entries = [EntryData([EntityData("user", name)], ops) for name in names()]
-    return Attack(AlterClientQuotasRequest(entries=entries, validate_only=True), 1)
-
-
-def fetch() -> Attack:
-    """Ten partitions per step."""
-    partitions = [FetchPartition(index, partition_max_bytes=1000) for index in range(PARTITIONS)]
-    request = FetchRequest(topics=[FetchTopic(topic="wide", partitions=partitions)])
-    return Attack(request, 12, PARTITIONS // 10)
-
-
-def fetch_offsets() -> Attack:
-    groups = [OffsetFetchRequestGroup(name, topics=None) for name in names()]
-    return Attack(OffsetFetchRequest(groups=groups), 8)
-
-
-def fetch_few_large_groups() -> Attack:
-    """Only the response is large; a thread encodes it."""
-    groups = [OffsetFetchRequestGroup("wide-group", topics=None) for _ in range(10)]
-    return Attack(OffsetFetchRequest(groups=groups), 8, 0)
-
-
-def list_offsets() -> Attack:
-    """A duplicate partition is refused, but takes a step too."""
-    partitions = [ListOffsetsPartition(index, timestamp=5) for index in range(MANY)]
-    topics = [ListOffsetsTopic(name="wide", partitions=partitions)]
-    return Attack(ListOffsetsRequest(replica_id=-1, topics=topics), 9)
-
-
-def leader_epochs() -> Attack:
-    partitions = [OffsetForLeaderPartition(index, leader_epoch=0) for index in range(MANY)]
-    topics = [OffsetForLeaderTopic(topic="wide", partitions=partitions)]
-    return Attack(OffsetForLeaderEpochRequest(replica_id=-1, topics=topics), 4)
-
-
-def commit_offsets() -> Attack:
-    """Five hundred offsets per step."""
-    offsets = [OffsetCommitRequestPartition(index % PARTITIONS, 2) for index in range(40_000)]
-    topics = [OffsetCommitRequestTopic(name="wide", partitions=offsets)]
-    return Attack(OffsetCommitRequest(group_id="other", topics=topics), 9, 80)
-
-
-def delete_records() -> Attack:
-    partitions = [DeleteRecordsPartition(index, 0) for index in range(MANY)]
-    topics = [DeleteRecordsTopic(name="wide", partitions=partitions)]
-    return Attack(DeleteRecordsRequest(topics=topics, timeout_ms=1000), 2)
-
-
-ATTACKS: dict[str, Callable[[], Attack]] = {
-    "DescribeConfigs of the broker": lambda: describe_configs(
-        [DescribeConfigsResource(BROKER, "1", ["log.dirs"])] * MANY
-    ),
-    "DescribeConfigs of a topic": lambda: describe_configs(
-        [DescribeConfigsResource(TOPIC, "wide", None)] * MANY
-    ),
-    "DescribeConfigs of unknown topics": lambda: describe_configs(
-        [DescribeConfigsResource(TOPIC, name, None) for name in names()]
-    ),
-    "AlterConfigs": alter_configs,
-    "IncrementalAlterConfigs": incremental_alter_configs,
-    "AlterClientQuotas": alter_quotas,
-    "DescribeGroups": lambda: Attack(DescribeGroupsRequest(groups=names()), 5),
-    "ConsumerGroupDescribe": lambda: Attack(ConsumerGroupDescribeRequest(group_ids=names()), 1),
-    "DeleteGroups": lambda: Attack(DeleteGroupsRequest(groups_names=names()), 2),
-    "FindCoordinator": lambda: Attack(
-        FindCoordinatorRequest(key_type=0, coordinator_keys=names()), 6
-    ),
-    "Fetch": fetch,
-    "ListOffsets": list_offsets,
-    "OffsetForLeaderEpoch": leader_epochs,
-    "OffsetCommit": commit_offsets,
-    "DeleteRecords": delete_records,
-    "DescribeProducers": lambda: Attack(
-        DescribeProducersRequest(
-            topics=[TopicRequest(name="wide", partition_indexes=[0] * (2 * MANY))]
-        ),
-        0,
-    ),
-    "DescribeLogDirs": lambda: Attack(
-        DescribeLogDirsRequest(
-            topics=[
-                DescribableLogDirTopic(topic=name, partitions=list(range(10))) for name in names()
-            ]
-        ),
-        4,
-        MANY + PARTITIONS,
-    ),
-    "Metadata": lambda: Attack(
-        MetadataRequest(
-            topics=[MetadataRequestTopic(name=name) for name in names()],
-            allow_auto_topic_creation=False,
-        ),
-        12,
-    ),
-    "DescribeTopicPartitions": lambda: Attack(
-        DescribeTopicPartitionsRequest(topics=[TopicOfPages(name=name) for name in names()]), 0
-    ),
-    "CreateTopics": lambda: Attack(
-        CreateTopicsRequest(
-            topics=[
-                CreatableTopic(name=name, num_partitions=1, replication_factor=1)
-                for name in names()
-            ],
-            validate_only=True,
-        ),
-        7,
-    ),
-    "DeleteTopics": lambda: Attack(
-        DeleteTopicsRequest(topics=[DeleteTopicState(name=name) for name in names()]), 6
-    ),
-    "ElectLeaders": lambda: Attack(
-        ElectLeadersRequest(
-            topic_partitions=[TopicPartitions(name, [0, 1]) for name in names()], timeout_ms=1000
-        ),
-        2,
-    ),
-    "AlterUserScramCredentials": lambda: Attack(
-        AlterUserScramCredentialsRequest(
-            deletions=[ScramCredentialDeletion(name, 1) for name in names()]
-        ),
-        0,
-    ),
-    "DescribeUserScramCredentials": lambda: Attack(
-        DescribeUserScramCredentialsRequest(users=[UserName(name) for name in names()]), 0
-    ),
-    "DescribeTransactions": lambda: Attack(
-        DescribeTransactionsRequest(transactional_ids=names()), 0
-    ),
-    "OffsetFetch": fetch_offsets,
-    "OffsetFetch with a large answer": fetch_few_large_groups,
-}
-
-
 @pytest.mark.parametrize("name", ATTACKS)
 def test_others_get_their_turns_while_a_large_request_is_worked_on(name: str) -> None:
     async def scenario() -> None:
         broker = await started()
         attack = ATTACKS[name]()
+        await attack.prepare(broker, attack.request)
         handled = broker.handle(attack.request, attack.version)
         assert isinstance(handled, Awaitable), "it is not answered in one go"
         working = asyncio.ensure_future(handled)
@@ -286,6 +107,81 @@ def test_others_get_their_turns_while_a_large_request_is_worked_on(name: str) ->
             await asyncio.sleep(0)
         assert answered >= attack.steps / STEPS_PER_SHARE - 2
         assert working.result()
+
+    asyncio.run(scenario())
+
+
+def test_others_get_their_turns_while_many_quotas_are_described() -> None:
+    async def scenario() -> None:
+        broker = await started()
+        ops = [OpData("producer_byte_rate", 1000.0)]
+        entries = [EntryData([EntityData("user", name)], ops) for name in names()]
+        await broker.send(AlterClientQuotasRequest(entries=entries), 1)
+        everything = DescribeClientQuotasRequest([ComponentData("user", SPECIFIED, None)])
+        working = asyncio.ensure_future(broker.send(everything, 1))
+        turns = 0
+        while not working.done():
+            await asyncio.sleep(0)
+            turns += 1
+        assert turns >= len(entries) / STEPS_PER_SHARE - 2
+        assert len(working.result().entries) == len(entries)
+
+    asyncio.run(scenario())
+
+
+def test_offsets_are_deleted_in_steps_each_with_its_own_answer() -> None:
+    async def scenario() -> None:
+        broker = await started()
+        indexes = range(PARTITIONS - 300, PARTITIONS + 300)
+        partitions = [OffsetDeleteRequestPartition(index) for index in indexes]
+        topics = [
+            OffsetDeleteRequestTopic("wide", partitions),
+            OffsetDeleteRequestTopic("none", partitions[:1]),
+        ]
+        response = await broker.send(OffsetDeleteRequest("wide-group", topics), 0)
+        wide, none = response.topics
+        codes = {each.partition_index: each.error_code for each in wide.partitions}
+        assert len(wide.partitions) == len(codes) == 600
+        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert [codes[index] for index in indexes] == [0] * 300 + [unknown] * 300
+        assert [each.error_code for each in none.partitions] == [unknown]
+        groups = [OffsetFetchRequestGroup("wide-group", topics=None)]
+        (left,) = (await broker.send(OffsetFetchRequest(groups=groups), 8)).groups
+        assert len(left.topics[0].partitions) == PARTITIONS - 300
+
+    asyncio.run(scenario())
+
+
+def test_a_large_commit_has_an_answer_for_each_partition() -> None:
+    async def scenario() -> None:
+        broker = await started()
+        offsets = [OffsetCommitRequestPartition(index, 7) for index in range(2 * PARTITIONS)]
+        topics = [
+            OffsetCommitRequestTopic(name="none", partitions=offsets[:1]),
+            OffsetCommitRequestTopic(name="wide", partitions=offsets),
+        ]
+        request = OffsetCommitRequest(group_id="wide-group", topics=topics)
+        none, wide = (await broker.send(request, 9)).topics
+        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert [each.error_code for each in none.partitions] == [unknown]
+        codes = {each.partition_index: each.error_code for each in wide.partitions}
+        assert len(wide.partitions) == len(codes) == 2 * PARTITIONS
+        assert [codes[each.partition_index] for each in offsets] == (
+            [0] * PARTITIONS + [unknown] * PARTITIONS
+        )
+
+    asyncio.run(scenario())
+
+
+def test_a_member_with_more_protocols_than_any_client_has_is_refused() -> None:
+    async def scenario() -> None:
+        broker = await started()
+        request = ATTACKS["JoinGroup"]().request
+        response = await broker.send(request, 9)
+        assert response.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+        request.protocols = request.protocols[:MAX_PROTOCOLS]
+        response = await broker.send(request, 9)
+        assert response.error_code == ErrorCode.MEMBER_ID_REQUIRED
 
     asyncio.run(scenario())
 
@@ -390,6 +286,45 @@ def test_a_request_that_names_more_than_anybody_needs_is_refused_unread() -> Non
         groups = ["x" * 30_000] * (NAMES_MAX_BYTES // 30_000 + 1)
         with pytest.raises(CloseConnection, match="ask for fewer at a time"):
             await broker.send(DescribeGroupsRequest(groups=groups), 5)
+
+    asyncio.run(scenario())
+
+
+def test_a_request_with_more_elements_than_anybody_needs_is_refused() -> None:
+    async def scenario() -> None:
+        broker = await started()
+        request = DescribeGroupsRequest(groups=["ab"] * (ELEMENTS_MAX + 2_000))
+        frame = broker_frame(request, 5)
+        assert len(frame) < NAMES_MAX_BYTES
+        with pytest.raises(MalformedMessage, match="too many elements"):
+            await broker.dispatcher.handle(broker.session, frame)  # type: ignore[misc]
+
+    asyncio.run(scenario())
+
+
+def test_a_long_list_of_numbers_is_not_refused() -> None:
+    async def scenario() -> None:
+        broker = await started()
+        types = [TOPIC] * (ELEMENTS_MAX + 2_000)
+        response = await broker.send(ListConfigResourcesRequest(resource_types=types), 1)
+        found = [each.resource_name for each in response.config_resources]
+        assert found == ["wide", "__consumer_offsets"]
+
+    asyncio.run(scenario())
+
+
+def test_a_commit_larger_than_any_batch_of_the_offsets_topic_is_refused_unread() -> None:
+    async def scenario() -> None:
+        broker = await started()
+        offsets = [OffsetCommitRequestPartition(0, 1, committed_metadata="x" * 30_000)]
+        topics = [OffsetCommitRequestTopic("wide", partitions=offsets)]
+        request = OffsetCommitRequest("g", topics=topics * (COMMIT_MAX_BYTES // 30_000 + 1))
+        with pytest.raises(CloseConnection, match="ask for fewer at a time"):
+            await broker.send(request, 9)
+        request.topics = topics * (NAMES_MAX_BYTES // 30_000 + 1)
+        response = await broker.send(request, 9)
+        (code,) = {each.error_code for topic in response.topics for each in topic.partitions}
+        assert code == ErrorCode.OFFSET_METADATA_TOO_LARGE
 
     asyncio.run(scenario())
 

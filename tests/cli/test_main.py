@@ -12,6 +12,9 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     shown = capsys.readouterr().out
     assert all(name in shown for name in COMMANDS)
+    # A terminal of 80x24, with a line for the next prompt.
+    assert len(shown.splitlines()) < 24
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_nothing_at_all_shows_the_help_but_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
@@ -26,6 +29,10 @@ def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[
 
 
 VERBS = {
+    "cluster": ("start", "status", "stop", "health"),
+    "partitions": ("list", "reassign", "elect-leaders"),
+    "brokers": ("list", "unregister"),
+    "quorum": ("describe", "add-controller", "remove-controller"),
     "topics": ("create", "list", "describe", "alter", "delete", "delete-records"),
     "groups": ("list", "describe", "members", "reset-offsets", "delete-offsets", "delete"),
     "configs": ("describe", "alter"),

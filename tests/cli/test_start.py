@@ -147,3 +147,26 @@ def test_a_log_that_was_closed_does_not_stop_the_broker(tmp_path: Path) -> None:
         broker.kill()
         broker.wait()
     assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
+
+
+def test_a_node_that_waits_for_the_others_of_its_cluster_can_be_stopped(tmp_path: Path) -> None:
+    settings = tmp_path / "server.properties"
+    settings.write_text(
+        "process.roles=broker,controller\nnode.id=1\ncontroller.listener.names=CONTROLLER\n"
+        "listeners=PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:0\n"
+        "controller.quorum.voters=1@127.0.0.1:1,2@127.0.0.1:2,3@127.0.0.1:3\n"
+        f"log.dirs={tmp_path / 'data'}\n"
+    )
+    assert main(["storage", "format", "-c", str(settings), "-t", "OLTmUuRNR_K3DZ4mDicTZQ"]) == 0
+    waiting = subprocess.Popen(
+        [sys.executable, "-m", "moldau", "start", str(settings)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert waiting.stdout is not None
+    for line in waiting.stdout:
+        if "Cannot connect" in line:
+            break
+    waiting.send_signal(signal.SIGTERM)
+    assert waiting.wait(30) == 0

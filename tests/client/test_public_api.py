@@ -48,7 +48,7 @@ def test_a_name_that_is_not_public_is_an_attribute_error(module: object) -> None
     assert set(module.__all__) <= set(dir(module))  # type: ignore[attr-defined]
 
 
-def test_importing_the_package_loads_nothing_but_the_choice_of_modules() -> None:
+def test_importing_the_package_loads_only_its_version_and_the_choice_of_modules() -> None:
     program = (
         "import sys, moldau.client;"
         "print(sorted(name for name in sys.modules if name.startswith('moldau')))"
@@ -56,7 +56,9 @@ def test_importing_the_package_loads_nothing_but_the_choice_of_modules() -> None
     result = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    assert result.stdout.strip() == "['moldau', 'moldau.client', 'moldau.compiled']"
+    assert result.stdout.strip() == (
+        "['moldau', 'moldau.client', 'moldau.compiled', 'moldau.version']"
+    )
 
 
 def test_the_examples_of_the_api_page_run(

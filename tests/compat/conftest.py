@@ -32,6 +32,9 @@ from tests.compat.secured_kafka import SecuredKafka, running_kafka
 
 HERE = Path(__file__).resolve().parent
 JOIN_GROUP = 11
+TXN_OFFSET_COMMIT = 28
+
+NO_TRANSACTIONS = "the broker does not advertise TxnOffsetCommit: no transactions yet"
 
 _ran: dict[str, str] = {}
 
@@ -42,10 +45,30 @@ _STATUS = pytest.StashKey[int]()
 # Workers of pytest-xdist take whole modules in this order: a long one that comes last keeps all
 # the others waiting.
 LONGEST_FIRST = (
+    "test_lake_kills.py",
+    "test_mixed_replication.py",
+    "test_mixed_transactions.py",
+    "test_replication_torment.py",
+    "test_transaction_torment.py",
+    "test_replication_tools.py",
     "test_spark_exactly_once.py",
+    "test_transaction_copier.py",
+    "test_kafka_streams.py",
+    "test_connect_swap.py",
+    "test_connect_kills.py",
+    "test_connect_takeover.py",
+    "test_postgres_to_iceberg.py",
+    "test_connect_cluster.py",
+    "test_connect_transforms.py",
+    "test_connect_converters.py",
     "test_java_tools.py",
+    "test_connect_rest.py",
+    "test_connect_stores.py",
+    "test_transaction_clients.py",
     "test_groups.py",
     "test_metadata_directory.py",
+    "test_transactions_directory.py",
+    "test_mixed_quorum.py",
     "test_log_dirs.py",
     "test_spark_exactly_once_hazards.py",
     "test_class_archive.py",
@@ -221,6 +244,18 @@ def needs_groups(bootstrap: str) -> None:
     host, port = bootstrap.rsplit(":", 1)
     if JOIN_GROUP not in wire.api_versions(host, int(port)):
         pytest.skip("the broker does not advertise JoinGroup")
+
+
+@pytest.fixture(scope="session")
+def transaction_broker(
+    broker_kind: type[Broker], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Broker]:
+    """A broker of its own for tests with transactions, which does not wait for more members."""
+    settings = {"group.initial.rebalance.delay.ms": "0"}
+    with broker_kind(tmp_path_factory.mktemp("transactions") / "data", settings) as broker:
+        if TXN_OFFSET_COMMIT not in wire.api_versions(HOST, broker.port):
+            pytest.skip(NO_TRANSACTIONS)
+        yield broker
 
 
 @pytest.fixture(scope="session")

@@ -18,12 +18,14 @@ from confluent_kafka import Consumer, Producer
 
 from moldau.client.admin import Admin
 from moldau.spark import exactly_once, readable_errors
+from tests.compat.spark_session import environment_without_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DRIVER = Path(__file__).with_name("exactly_once_driver.py")
-PATIENCE_S = 90
+# A busy machine takes a minute for a session of Spark alone.
+PATIENCE_S = 300
 
 
 class Feed:
@@ -95,7 +97,7 @@ class Driver:
                 text=True,
                 start_new_session=True,
                 # A JVM that is killed leaves its temporary files behind.
-                env={**os.environ, "TMPDIR": str(log.parent)},
+                env={**environment_without_spark(), "TMPDIR": str(log.parent)},
             )
         self.lines: queue.Queue[str] = queue.Queue()
         threading.Thread(target=self._listen, daemon=True).start()

@@ -9,7 +9,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewTopic,
+    ResourceType,
+)
 
 from tests.compat.clients.members import Member, wait_for
 
@@ -68,6 +75,14 @@ class GroupTopic:
                 value = f"record {number}"
                 self._producer.produce(self.name, value, partition=partition, on_delivery=delivered)
         assert self._producer.flush(PATIENCE_S) == 0
+
+    def configure_group(self, group: str, settings: dict[str, str]) -> None:
+        entries = [
+            ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+            for name, value in settings.items()
+        ]
+        resource = ConfigResource(ResourceType.GROUP, group, incremental_configs=entries)
+        self.admin.incremental_alter_configs([resource])[resource].result(PATIENCE_S)
 
     def committed(self, group: str) -> dict[int, int]:
         places = [(self.name, partition) for partition in range(self.partitions)]

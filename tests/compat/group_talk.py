@@ -19,6 +19,11 @@ from moldau.protocol.message import Struct
 from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from moldau.protocol.messages.delete_topics import DeleteTopicsRequest
 from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest
+from moldau.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from moldau.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -28,6 +33,7 @@ from moldau.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetc
 from tests.running import WireClient
 
 PATIENCE_S = 20.0
+GROUP_RESOURCE = 32
 UNKNOWN_TOPIC = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 NOT_YET = (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR)
 
@@ -136,6 +142,17 @@ class Talk:
         return self._names.setdefault(found[0], f"<{found[1]} {count + 1}>")
 
     # --- what scenarios begin with
+
+    def without_waits(self) -> None:
+        """No answer depends on the clock: a change is assigned at once, nobody is too slow."""
+        settings = [
+            AlterableConfig("consumer.assignment.interval.ms", 0, "0"),
+            AlterableConfig("consumer.session.timeout.ms", 0, "60000"),
+        ]
+        resource = AlterConfigsResource(GROUP_RESOURCE, self.group, settings)
+        self.ask(IncrementalAlterConfigsRequest(resources=[resource]), 1)
+        # Until the group coordinator knows, which nothing tells.
+        self.pause(0.5)
 
     def coordinator(self, group: str | None = None) -> None:
         """Have the offsets topic made, and wait until the group's coordinator is at work."""

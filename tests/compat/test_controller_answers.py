@@ -11,7 +11,6 @@ import pytest
 from tools.brokers import HOST, ApacheKafkaBroker
 
 from moldau.config.broker import BrokerConfig
-from moldau.controller.controller import Controller
 from moldau.controller.outcome import Outcome
 from moldau.metadata.features import SUPPORTED_FEATURES, default_features
 from moldau.protocol.header import encode_request_header
@@ -37,6 +36,7 @@ from moldau.protocol.messages.create_partitions import (
 )
 from moldau.protocol.records.metadata import FeatureLevelRecord
 from tests.compat.clients.programs import UnavailableError, require_apache_kafka
+from tests.controller.direct import DirectController
 
 SET, DELETE, APPEND, SUBTRACT = range(4)
 TOPIC, BROKER, CLIENT_METRICS, GROUP = 2, 4, 16, 32
@@ -85,7 +85,7 @@ class Moldau:
                 "controller.quorum.bootstrap.servers": "localhost:9093",
             }
         )
-        self.controller = Controller(1, "cluster", config, random.Random(1))
+        self.controller = DirectController(1, "cluster", config, random.Random(1))
         self._offset = 0
         levels = default_features(30)
         self.commit(
@@ -134,7 +134,7 @@ class Both:
         request: Message,
         response_class: type[Message],
         version: int,
-        handle: Callable[[Controller], Outcome[Any]],
+        handle: Callable[[DirectController], Outcome[Any]],
         summary: Callable[[Any], Answer],
     ) -> Answer:
         theirs = summary(self._kafka.ask(request, response_class, version))

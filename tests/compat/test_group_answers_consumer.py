@@ -110,10 +110,9 @@ def ids_are_given_out_to_old_clients(talk: Talk) -> None:
 def two_members_come_to_share(talk: Talk) -> None:
     topic = talk.topic("t", 4)
     talk.coordinator()
+    talk.without_waits()
     group, topic_id = talk.group, talk.topic_id(topic)
     one = talk.ask(joining_beat(group, "one", [topic]), 1)
-    # An assignment is not computed again within a second of the last one.
-    talk.pause(1.1)
     talk.ask(joining_beat(group, "two", [topic]), 1)
     talk.ask(ConsumerGroupDescribeRequest([group]), 1)
     all_four = owned(topic_id, 0, 1, 2, 3)
@@ -133,7 +132,6 @@ def two_members_come_to_share(talk: Talk) -> None:
     # The other one goes, and its partitions follow.
     talk.ask(beat_request(group, "one", -1), 1)
     talk.ask(ConsumerGroupDescribeRequest([group]), 1)
-    talk.pause(1.1)
     talk.ask(beat_request(group, "two", two.member_epoch, topic_partitions=theirs), 1)
     talk.ask(ConsumerGroupDescribeRequest([group]), 1)
 
@@ -233,10 +231,10 @@ def commits_and_fetches_with_epochs(talk: Talk) -> None:
 def subscriptions_change(talk: Talk) -> None:
     one, two = talk.topic("one"), talk.topic("two")
     talk.coordinator()
+    talk.without_waits()
     group = talk.group
     joined = talk.ask(joining_beat(group, "m", [one]), 1)
     epoch = joined.member_epoch
-    talk.pause(1.1)
     first = owned(talk.topic_id(one), 0, 1, 2)
     changed = {"subscribed_topic_names": [two], "topic_partitions": first}
     talk.ask(beat_request(group, "m", epoch, **changed), 1)
@@ -244,7 +242,6 @@ def subscriptions_change(talk: Talk) -> None:
     moved = talk.ask(beat_request(group, "m", epoch, topic_partitions=[]), 1)
     talk.ask(ConsumerGroupDescribeRequest([group]), 1)
     both = {"subscribed_topic_names": [one, two, "absent", two]}
-    talk.pause(1.1)
     talk.ask(beat_request(group, "m", moved.member_epoch, **both), 1)
     talk.ask(ConsumerGroupDescribeRequest([group]), 1)
 

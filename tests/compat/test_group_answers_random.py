@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from moldau.protocol.messages import incremental_alter_configs as configs
 from moldau.protocol.messages.consumer_group_heartbeat import TopicPartitions
 from moldau.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from tests.compat.group_requests import (
@@ -23,7 +22,6 @@ from tests.compat.group_requests import (
 from tests.compat.group_talk import Talk, transcripts
 
 STEPS = 80
-GROUP_RESOURCE = 32
 # Two of them are one static member: only one can be there at a time.
 INSTANCES = {"a": None, "b": None, "c": "i", "d": "i"}
 
@@ -40,14 +38,7 @@ class Life:
 
     def begin(self) -> None:
         self.talk.coordinator()
-        # No answer depends on the clock: a change is assigned at once, and nobody is too slow.
-        settings = [
-            configs.AlterableConfig("consumer.assignment.interval.ms", 0, "0"),
-            configs.AlterableConfig("consumer.session.timeout.ms", 0, "60000"),
-        ]
-        resource = configs.AlterConfigsResource(GROUP_RESOURCE, self.talk.group, settings)
-        self.talk.ask(configs.IncrementalAlterConfigsRequest(resources=[resource]), 1)
-        self.talk.pause(0.3)
+        self.talk.without_waits()
 
     def step(self) -> None:
         name = self.rng.choice(sorted(INSTANCES))

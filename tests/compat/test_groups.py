@@ -15,6 +15,8 @@ from tests.compat.clients.programs import UnavailableError
 from tests.compat.group_reading import GroupTopic, assert_read_once
 
 PARTITIONS = 6
+# Longer than a Java virtual machine takes to start on a busy machine.
+STATIC_SESSION_MS = 45_000
 KINDS = [
     Kind("confluent-kafka"),
     Kind("confluent-kafka", "classic", "cooperative"),
@@ -114,10 +116,14 @@ def test_a_static_member_that_restarts_quickly_finds_its_partitions_as_they_were
     def member(instance: str) -> Member:
         where = (group_broker.bootstrap, group_of(reading), reading.name)
         try:
-            return members.start(kind, *where, instance=instance, session_ms=20_000)
+            return members.start(kind, *where, instance=instance, session_ms=STATIC_SESSION_MS)
         except UnavailableError as reason:
             pytest.skip(f"{kind.library}: {reason}")
 
+    if kind.protocol == "consumer":
+        # There the broker decides how long a member may be away, not the member.
+        timeout = {"consumer.session.timeout.ms": str(STATIC_SESSION_MS)}
+        reading.configure_group(group_of(reading), timeout)
     reading.write(5)
     one, other = member("one"), member("other")
     wait_until_shared([one, other], PARTITIONS)

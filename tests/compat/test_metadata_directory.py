@@ -15,9 +15,9 @@ from confluent_kafka import TopicCollection
 from confluent_kafka.admin import AdminClient, NewTopic
 from tools.brokers import ApacheKafkaBroker
 
+from moldau.broker.cluster_metadata import ClusterMetadata
 from moldau.broker.first_start import format_if_empty
 from moldau.broker.format import FormatOptions, format_directories
-from moldau.broker.metadata_log import MetadataLog
 from moldau.broker.metadata_snapshot import BOOTSTRAP_CHECKPOINT, parse_snapshot_name
 from moldau.clock import SystemClock
 from moldau.config.broker import BrokerConfig
@@ -42,12 +42,12 @@ from moldau.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from moldau.record.header import iter_headers
-from moldau.storage.checkpoint import (
+from moldau.storage.disk.checkpoint import (
     read_meta_properties,
     remove_clean_shutdown,
     write_clean_shutdown,
 )
-from moldau.storage.disk import RealDisk
+from moldau.storage.disk.disk import RealDisk
 from tests.compat.clients.programs import UnavailableError, require_apache_kafka
 from tests.compat.java_tools import run_tool
 
@@ -88,9 +88,9 @@ STATIC = {
 }
 
 
-async def fill(log: MetadataLog) -> None:
+async def fill(log: ClusterMetadata) -> None:
     """Topics, settings of all kinds, a quota, a deleted topic."""
-    controller = log.controller
+    runtime = log.runtime
     for name, partitions in (("river", 3), ("lake", 1), ("gone", 2)):
         wanted = CreatableTopic(
             name=name,
@@ -98,27 +98,20 @@ async def fill(log: MetadataLog) -> None:
             replication_factor=1,
             configs=[CreatableTopicConfig(name="retention.ms", value="123456")],
         )
-        outcome = controller.create_topics(CreateTopicsRequest(topics=[wanted]))
-        assert outcome.response.topics[0].error_code == 0, outcome.response
-        await log.append(outcome.records)
-    request = DeleteTopicsRequest(topic_names=["gone"])
-    await log.append(controller.delete_topics(request, 5).records)
+        response = await runtime.handle(CreateTopicsRequest(topics=[wanted]), 7)
+        assert response.topics[0].error_code == 0, response
+    await runtime.handle(DeleteTopicsRequest(topic_names=["gone"], timeout_ms=60_000), 5)
     change = AlterConfigsResource(
         resource_type=BROKER_RESOURCE,
         resource_name="",
         configs=[AlterableConfig(name="log.retention.ms", value="777777")],
     )
-    altered = controller.incremental_alter_configs(
-        IncrementalAlterConfigsRequest(resources=[change])
-    )
-    await log.append(altered.records)
+    await runtime.handle(IncrementalAlterConfigsRequest(resources=[change]), 1)
     entry = EntryData(
         entity=[EntityData(entity_type="user", entity_name="ada")],
         ops=[OpData(key="producer_byte_rate", value=1024.0)],
     )
-    await log.append(
-        controller.alter_client_quotas(AlterClientQuotasRequest(entries=[entry])).records
-    )
+    await runtime.handle(AlterClientQuotasRequest(entries=[entry]), 1)
 
 
 def moldau(
@@ -134,20 +127,19 @@ def moldau(
 
     async def live() -> MetadataImage:
         format_if_empty(config, disk, random.Random())
-        log = MetadataLog(config, disk, SystemClock(), random.Random())
+        log = ClusterMetadata(config, disk, SystemClock(), random.Random())
         log.load()
         remove_clean_shutdown(disk, str(data))
-        await log.start(
-            [Listener("PLAINTEXT", "127.0.0.1", 29092)],
-            [Listener("CONTROLLER", "127.0.0.1", 29093)],
-        )
+        await log.start([Listener("CONTROLLER", "127.0.0.1", 29093)])
+        await log.register([Listener("PLAINTEXT", "127.0.0.1", 29092)])
         if fill_it:
             await fill(log)
         if snapshot:
-            log.maybe_snapshot()
+            log.snapshots.maybe_snapshot()
         image = log.image
+        await log.leave()
         await log.stop()
-        write_clean_shutdown(disk, str(data), log.broker_epoch)
+        write_clean_shutdown(disk, str(data), log.lifecycle.broker_epoch)
         return image
 
     return asyncio.run(live())

@@ -16,8 +16,7 @@ from tools.brokers import Broker
 from moldau.client.admin import Admin
 from moldau.client.group_admin import GroupAdmin
 from moldau.ids import TopicPartition
-from moldau.spark.errors import PipelineError
-from tests.compat.spark_connector import connector_jars, with_connector
+from tests.compat.spark_session import connector_jars, own_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,17 +28,10 @@ PER_CODEC = 40
 
 @pytest.fixture(scope="module")
 def spark() -> "Iterator[SparkSession]":
-    pytest.importorskip("pyspark", reason="PySpark is not installed (pip install 'moldau[spark]')")
     if not connector_jars():
         pytest.skip("Spark's Kafka connector is not there (tools/install-spark-connector)")
-    from moldau.spark import session
-
-    try:
-        running = session("compat", master="local[2]", config=with_connector())
-    except PipelineError as reason:
-        pytest.skip(str(reason))
-    yield running
-    running.stop()
+    with own_session("compat") as running:
+        yield running
 
 
 @pytest.fixture(params=["broker under test", "apache-kafka"])

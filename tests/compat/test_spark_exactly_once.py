@@ -1,4 +1,4 @@
-"""Exactly once on Apache Kafka: whatever dies, nothing is lost and nothing is there twice."""
+"""Exactly once: whatever dies, nothing is lost and nothing is there twice."""
 
 import contextlib
 import itertools
@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tools.brokers import Broker
+from tools import wire
+from tools.brokers import HOST, Broker
 
 from moldau.client.admin import Admin
 from moldau.client.group_admin import GroupAdmin
 from moldau.spark import PipelineError, exactly_once, readable_errors
 from moldau.spark.batch_marker import name_of
+from tests.compat.conftest import NO_TRANSACTIONS, TXN_OFFSET_COMMIT
 from tests.compat.exactly_once import (
     Driver,
     Feed,
@@ -28,43 +30,44 @@ from tests.compat.exactly_once import (
     query_id,
     workers_of,
 )
-from tests.compat.spark_connector import with_connector
+from tests.compat.spark_session import own_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-KILLS = int(os.environ.get("EXACTLY_ONCE_KILLS", "50"))
+KILLS = int(os.environ.get("EXACTLY_ONCE_KILLS", "8"))
 # One in so many takes the driver and its JVM, which are slow to start again.
 DRIVER_KILLS = 7
+BROKER_KILLS = 5
 
 
 @pytest.fixture(scope="module")
 def spark() -> "Iterator[SparkSession]":
-    pytest.importorskip("pyspark", reason="PySpark is not installed (pip install 'moldau[spark]')")
-    from moldau.spark import session
-
-    try:
-        running = session("compat", master="local[2]", config=with_connector())
-    except PipelineError as reason:
-        pytest.skip(str(reason))
-    yield running
-    running.stop()
+    with own_session("compat") as running:
+        yield running
 
 
 @pytest.fixture
-def topics(apache_kafka: Broker, topic: str) -> tuple[str, str]:
-    return make_topics(apache_kafka.bootstrap, topic, 3)
+def topics(transaction_broker: Broker, topic: str) -> tuple[str, str]:
+    return make_topics(transaction_broker.bootstrap, topic, 3)
 
 
 @pytest.mark.timeout(1800)
 def test_nothing_is_lost_or_doubled_whoever_is_killed(
-    apache_kafka: Broker, topics: tuple[str, str], tmp_path: Path
+    broker_kind: type[Broker], topic: str, tmp_path: Path
 ) -> None:
     pytest.importorskip("pyspark", reason="PySpark is not installed (pip install 'moldau[spark]')")
     seed = int(os.environ.get("EXACTLY_ONCE_SEED", random.SystemRandom().randrange(1 << 32)))
     print(f"EXACTLY_ONCE_SEED={seed} EXACTLY_ONCE_KILLS={KILLS}")
     rng = random.Random(seed)
-    bootstrap = apache_kafka.bootstrap
+    with broker_kind(tmp_path / "data") as broker:
+        if TXN_OFFSET_COMMIT not in wire.api_versions(HOST, broker.port):
+            pytest.skip(NO_TRANSACTIONS)
+        torment(broker, make_topics(broker.bootstrap, topic, 3), rng, tmp_path)
+
+
+def torment(broker: Broker, topics: tuple[str, str], rng: random.Random, tmp_path: Path) -> None:
+    bootstrap = broker.bootstrap
 
     def start() -> Driver:
         # With and without retries of tasks, which must not do any harm either.
@@ -73,7 +76,7 @@ def test_nothing_is_lost_or_doubled_whoever_is_killed(
         return Driver(tmp_path / "driver.log", bootstrap, *topics, checkpoint, master)
 
     failures: list[str] = []
-    victims = {"driver": 0, "worker": 0}
+    victims = {"driver": 0, "worker": 0, "broker": 0}
     driver = start()
     try:
         with Feed(bootstrap, topics[0]) as feed:
@@ -81,7 +84,11 @@ def test_nothing_is_lost_or_doubled_whoever_is_killed(
                 failures += driver.await_batches(rng.choice([1, 1, 2]))
                 time.sleep(rng.uniform(0, 0.6))
                 workers = workers_of(driver.process.pid)
-                if number % DRIVER_KILLS == DRIVER_KILLS - 1 or not workers:
+                if number % BROKER_KILLS == BROKER_KILLS - 1:
+                    broker.kill()
+                    broker.start()
+                    victims["broker"] += 1
+                elif number % DRIVER_KILLS == DRIVER_KILLS - 1 or not workers:
                     driver.kill()
                     driver = start()
                     victims["driver"] += 1
@@ -98,12 +105,13 @@ def test_nothing_is_lost_or_doubled_whoever_is_killed(
     assert len(found) == len(set(found)), "duplicates"
     assert sorted(found) == list(range(feed.count)), "losses"
     assert victims["driver"] > 0 or KILLS < DRIVER_KILLS
+    assert victims["broker"] > 0 or KILLS < BROKER_KILLS
 
 
 def test_a_batch_that_is_marked_is_computed_again_but_not_written(
-    spark: "SparkSession", apache_kafka: Broker, topics: tuple[str, str], tmp_path: Path
+    spark: "SparkSession", transaction_broker: Broker, topics: tuple[str, str], tmp_path: Path
 ) -> None:
-    bootstrap = apache_kafka.bootstrap
+    bootstrap = transaction_broker.bootstrap
     feed = Feed(bootstrap, topics[0])
     feed.add(25)
     copy(spark, bootstrap, topics, tmp_path)
@@ -118,9 +126,9 @@ def test_a_batch_that_is_marked_is_computed_again_but_not_written(
 
 
 def test_without_its_mark_an_unfinished_batch_is_an_error_and_not_a_guess(
-    spark: "SparkSession", apache_kafka: Broker, topics: tuple[str, str], tmp_path: Path
+    spark: "SparkSession", transaction_broker: Broker, topics: tuple[str, str], tmp_path: Path
 ) -> None:
-    bootstrap = apache_kafka.bootstrap
+    bootstrap = transaction_broker.bootstrap
     feed = Feed(bootstrap, topics[0])
     feed.add(10)
     copy(spark, bootstrap, topics, tmp_path)
@@ -135,9 +143,9 @@ def test_without_its_mark_an_unfinished_batch_is_an_error_and_not_a_guess(
 
 
 def test_an_older_checkpoint_is_an_error(
-    spark: "SparkSession", apache_kafka: Broker, topics: tuple[str, str], tmp_path: Path
+    spark: "SparkSession", transaction_broker: Broker, topics: tuple[str, str], tmp_path: Path
 ) -> None:
-    bootstrap = apache_kafka.bootstrap
+    bootstrap = transaction_broker.bootstrap
     Feed(bootstrap, topics[0]).add(40)
     copy(spark, bootstrap, topics, tmp_path)
     last = last_batch(tmp_path)
@@ -148,9 +156,9 @@ def test_an_older_checkpoint_is_an_error(
 
 
 def test_a_row_that_cannot_be_written_leaves_nothing_of_its_batch(
-    spark: "SparkSession", apache_kafka: Broker, topics: tuple[str, str], tmp_path: Path
+    spark: "SparkSession", transaction_broker: Broker, topics: tuple[str, str], tmp_path: Path
 ) -> None:
-    bootstrap = apache_kafka.bootstrap
+    bootstrap = transaction_broker.bootstrap
     with Admin(bootstrap) as admin:
         admin.create_topic(f"{topics[1]}-small", 2, configs={"max.message.bytes": "1000"})
     Feed(bootstrap, topics[0]).add(100)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tools.brokers import ApacheKafkaBroker, Broker
+from tools.brokers import Broker
 
 from moldau.client.admin import Admin
 from moldau.client.cluster import Cluster
@@ -39,7 +39,7 @@ from tests.compat.exactly_once import (
     workers_of,
 )
 from tests.compat.sample import wait_until
-from tests.compat.spark_connector import with_connector
+from tests.compat.spark_session import own_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -63,22 +63,14 @@ def local_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def spark(local_dir: Path) -> "Iterator[SparkSession]":
-    pytest.importorskip("pyspark", reason="PySpark is not installed (pip install 'moldau[spark]')")
-    from moldau.spark import session
-
-    try:
-        running = session(
-            "hazards", master=MASTER, config={**with_connector(), "spark.local.dir": str(local_dir)}
-        )
-    except PipelineError as reason:
-        pytest.skip(str(reason))
-    yield running
-    running.stop()
+    settings = {"spark.local.dir": str(local_dir)}
+    with own_session("hazards", master=MASTER, config=settings) as running:
+        yield running
 
 
 @pytest.fixture
-def topics(apache_kafka: Broker, topic: str) -> tuple[str, str]:
-    return make_topics(apache_kafka.bootstrap, topic, 1)
+def topics(transaction_broker: Broker, topic: str) -> tuple[str, str]:
+    return make_topics(transaction_broker.bootstrap, topic, 1)
 
 
 def run(
@@ -129,9 +121,11 @@ def slow_down(bootstrap: str, client_id: str) -> None:
 
 
 def test_a_task_that_fails_after_it_has_written_fails_the_batch(
-    spark: "SparkSession", apache_kafka: Broker, topics: tuple[str, str], tmp_path: Path
+    spark: "SparkSession", apache_kafka: Broker, topic: str, tmp_path: Path
 ) -> None:
+    """On Apache Kafka, whose quotas can make the writer slow enough to be met half-way."""
     bootstrap = apache_kafka.bootstrap
+    topics = make_topics(bootstrap, topic, 1)
     feed = Feed(bootstrap, topics[0])
     feed.add(MANY)
     slow_down(bootstrap, "slow")
@@ -156,12 +150,12 @@ def test_a_task_that_fails_after_it_has_written_fails_the_batch(
 
 def test_a_stage_that_is_tried_again_fails_the_batch(
     spark: "SparkSession",
-    apache_kafka: Broker,
+    transaction_broker: Broker,
     topics: tuple[str, str],
     local_dir: Path,
     tmp_path: Path,
 ) -> None:
-    bootstrap = apache_kafka.bootstrap
+    bootstrap = transaction_broker.bootstrap
     feed = Feed(bootstrap, topics[0])
     feed.add(100)
     has_lost = tmp_path / "lost"
@@ -191,10 +185,10 @@ def test_a_stage_that_is_tried_again_fails_the_batch(
 
 
 def test_a_session_that_speculates_is_refused(
-    apache_kafka: Broker, topics: tuple[str, str], tmp_path: Path
+    transaction_broker: Broker, topics: tuple[str, str], tmp_path: Path
 ) -> None:
     pytest.importorskip("pyspark", reason="PySpark is not installed (pip install 'moldau[spark]')")
-    arguments = (apache_kafka.bootstrap, *topics, str(tmp_path / "checkpoint"), "local[1]")
+    arguments = (transaction_broker.bootstrap, *topics, str(tmp_path / "checkpoint"), "local[1]")
     driver = Driver(tmp_path / "driver.log", *arguments, "spark.speculation=True")
     try:
         said = driver.await_failure()
@@ -204,16 +198,18 @@ def test_a_session_that_speculates_is_refused(
 
 
 @pytest.fixture
-def forgetful_kafka(apache_kafka: Broker, tmp_path: Path) -> Iterator[Broker]:
-    """Apache Kafka that forgets offsets as soon as it can be told to, after a minute."""
-    with ApacheKafkaBroker(tmp_path / "kafka", SHORT_RETENTION) as broker:
+def forgetful_broker(
+    transaction_broker: Broker, broker_kind: type[Broker], tmp_path: Path
+) -> Iterator[Broker]:
+    """A broker that forgets offsets as soon as it can be told to, after a minute."""
+    with broker_kind(tmp_path / "data", SHORT_RETENTION) as broker:
         yield broker
 
 
 def test_a_mark_outlives_the_retention_while_its_query_runs_and_is_not_guessed_afterwards(
-    spark: "SparkSession", forgetful_kafka: Broker, tmp_path: Path
+    spark: "SparkSession", forgetful_broker: Broker, tmp_path: Path
 ) -> None:
-    bootstrap = forgetful_kafka.bootstrap
+    bootstrap = forgetful_broker.bootstrap
     idle, stopped, killed = (tmp_path / name for name in ("idle", "stopped", "killed"))
     with Admin(bootstrap) as admin:
         admin.create_topic("numbers", 2)

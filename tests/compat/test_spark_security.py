@@ -9,10 +9,10 @@ import pytest
 from moldau.client.admin import Admin
 from moldau.client.group_admin import GroupAdmin
 from moldau.client.producer import Producer
-from moldau.spark.errors import PipelineError, one_line
+from moldau.spark.errors import one_line
 from moldau.streams import LONG, STRING, App
 from tests.compat.secured_kafka import PASSWORD, USER, SecuredKafka, jaas
-from tests.compat.spark_connector import with_connector
+from tests.compat.spark_session import own_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,15 +23,8 @@ RECORDS = 200
 
 @pytest.fixture(scope="module")
 def spark() -> "Iterator[SparkSession]":
-    pytest.importorskip("pyspark", reason="PySpark is not installed (pip install 'moldau[spark]')")
-    from moldau.spark import session
-
-    try:
-        running = session("compat", master="local[2]", config=with_connector())
-    except PipelineError as reason:
-        pytest.skip(str(reason))
-    yield running
-    running.stop()
+    with own_session("compat") as running:
+        yield running
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""An app on Apache Kafka: topics made, tables asked, each batch a transaction."""
+"""An app on brokers with transactions: topics made, tables asked, each batch a transaction."""
 
 import itertools
 from collections.abc import Iterator
@@ -12,9 +12,8 @@ from tools.brokers import Broker
 from moldau.client.admin import Admin, ResourceType
 from moldau.client.consumer import Consumer
 from moldau.client.offsets import EARLIEST
-from moldau.spark.errors import PipelineError
 from moldau.streams import LONG, STRING, App
-from tests.compat.spark_connector import with_connector
+from tests.compat.spark_session import own_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,15 +23,8 @@ _numbers = itertools.count()
 
 @pytest.fixture(scope="module")
 def spark() -> "Iterator[SparkSession]":
-    pytest.importorskip("pyspark", reason="PySpark is not installed (pip install 'moldau[spark]')")
-    from moldau.spark import session
-
-    try:
-        running = session("compat-streams", master="local[2]", config=with_connector())
-    except PipelineError as reason:
-        pytest.skip(str(reason))
-    yield running
-    running.stop()
+    with own_session("compat-streams") as running:
+        yield running
 
 
 def produce(bootstrap: str, topic: str, *keys: str) -> None:
@@ -42,11 +34,17 @@ def produce(bootstrap: str, topic: str, *keys: str) -> None:
     assert producer.flush(30) == 0
 
 
+@pytest.fixture(params=["apache_kafka", "transaction_broker"])
+def broker(request: pytest.FixtureRequest) -> Broker:
+    running: Broker = request.getfixturevalue(request.param)
+    return running
+
+
 @pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
-def test_an_app_counts_on_apache_kafka(
-    apache_kafka: Broker, spark: "SparkSession", tmp_path: Path, delivery: str
+def test_an_app_counts(
+    broker: Broker, spark: "SparkSession", tmp_path: Path, delivery: str
 ) -> None:
-    bootstrap = apache_kafka.bootstrap
+    bootstrap = broker.bootstrap
     words = f"words-{next(_numbers)}"
     with Admin(bootstrap) as admin:
         admin.create_topic(words, 2)

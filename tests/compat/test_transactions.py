@@ -1,4 +1,4 @@
-"""Our client's transactions on Apache Kafka, read back by somebody else's consumer."""
+"""Our client's transactions, in both protocols, read back by somebody else's consumer."""
 
 import time
 import uuid
@@ -12,7 +12,9 @@ from moldau.client.admin import Admin
 from moldau.client.batches import EncodedBatch
 from moldau.client.cluster import Cluster
 from moldau.client.group_admin import GroupAdmin
+from moldau.client.group_consumer import GroupConsumer
 from moldau.client.group_offsets import CommittedOffset
+from moldau.client.producer import Producer
 from moldau.client.sender import Sender
 from moldau.client.transactions import TransactionIdentity, Transactions
 from moldau.errors import ApiError, ErrorCode
@@ -23,12 +25,24 @@ from moldau.record.records import BatchBuilder
 TIMEOUT_MS = 60_000
 
 
+@pytest.fixture(scope="module")
+def bootstrap(transaction_broker: Broker) -> str:
+    return transaction_broker.bootstrap
+
+
+@pytest.fixture(params=[1, 2], ids=["TV1", "TV2"])
+def level(request: pytest.FixtureRequest) -> int:
+    """The protocol before KIP-890, and with it."""
+    number: int = request.param
+    return number
+
+
 @pytest.fixture
-def cluster(apache_kafka: Broker, topic: str) -> Iterator[Cluster]:
-    with Admin(apache_kafka.bootstrap) as admin:
+def cluster(bootstrap: str, topic: str) -> Iterator[Cluster]:
+    with Admin(bootstrap) as admin:
         # Its records are of 1970, and would go with the next look at what is too old.
         admin.create_topic(topic, 2, configs={"retention.ms": "-1"})
-    with Cluster(apache_kafka.bootstrap) as running:
+    with Cluster(bootstrap) as running:
         yield running
 
 
@@ -82,25 +96,27 @@ def read(cluster: Cluster, topic: str, last: bytes) -> list[bytes | None]:
 
 
 def test_what_was_committed_is_read_and_what_was_aborted_is_not(
-    cluster: Cluster, topic: str
+    cluster: Cluster, topic: str, level: int
 ) -> None:
-    transactions = Transactions(cluster)
+    transactions = Transactions(cluster, level)
     identity = TransactionIdentity(f"id-of-{topic}")
-    for number in range(6):
-        identity = transactions.begin(identity, TIMEOUT_MS)
-        write(cluster, identity, topic, b"%d" % number, b"%d again" % number)
-        transactions.end(identity, is_committed=number % 2 == 0)
-        # An answer that was lost is asked for again.
-        transactions.end(identity, is_committed=number % 2 == 0)
     identity = transactions.begin(identity, TIMEOUT_MS)
+    for number in range(6):
+        write(cluster, identity, topic, b"%d" % number, b"%d again" % number)
+        ended = transactions.end(identity, is_committed=number % 2 == 0)
+        # An answer that was lost is asked for again.
+        assert transactions.end(identity, is_committed=number % 2 == 0) == ended
+        identity = transactions.next(ended, TIMEOUT_MS)
     write(cluster, identity, topic, b"end")
     transactions.end(identity, is_committed=True)
     expected = [b"0", b"0 again", b"2", b"2 again", b"4", b"4 again", b"end"]
     assert sorted(value or b"" for value in read(cluster, topic, b"end")) == sorted(expected * 2)
 
 
-def test_whoever_is_taken_over_cannot_write_any_more(cluster: Cluster, topic: str) -> None:
-    transactions = Transactions(cluster)
+def test_whoever_is_taken_over_cannot_write_any_more(
+    cluster: Cluster, topic: str, level: int
+) -> None:
+    transactions = Transactions(cluster, level)
     name = TransactionIdentity(f"id-of-{topic}")
     zombie = transactions.begin(name, TIMEOUT_MS)
     write(cluster, zombie, topic, b"of the dead")
@@ -113,22 +129,93 @@ def test_whoever_is_taken_over_cannot_write_any_more(cluster: Cluster, topic: st
     ):
         with pytest.raises(ApiError) as refused:
             attempt()
-        assert refused.value.code is ErrorCode.PRODUCER_FENCED
+        assert refused.value.code in (
+            ErrorCode.PRODUCER_FENCED,
+            ErrorCode.INVALID_PRODUCER_EPOCH,
+        )
     write(cluster, heir, topic, b"of the heir")
     transactions.end(heir, is_committed=True)
     assert read(cluster, topic, b"of the heir") == [b"of the heir"] * 2
 
 
 def test_offsets_are_committed_with_the_transaction_or_not_at_all(
-    cluster: Cluster, topic: str
+    cluster: Cluster, topic: str, level: int
 ) -> None:
-    transactions = Transactions(cluster)
+    transactions = Transactions(cluster, level)
     identity = TransactionIdentity(f"id-of-{topic}")
     group, partition = f"group-of-{topic}", TopicPartition(topic, 0)
+    identity = transactions.begin(identity, TIMEOUT_MS)
     for offset, is_committed in ((7, True), (8, False)):
-        identity = transactions.begin(identity, TIMEOUT_MS)
         transactions.commit_offsets(identity, group, {partition: CommittedOffset(offset)})
-        transactions.end(identity, is_committed=is_committed)
+        ended = transactions.end(identity, is_committed=is_committed)
+        identity = transactions.next(ended, TIMEOUT_MS)
     # The next one begins when the last has ended everywhere.
     transactions.begin(identity, TIMEOUT_MS)
     assert GroupAdmin(cluster).offsets(group)[partition].offset == 7
+
+
+def test_a_producer_of_the_one_protocol_takes_over_from_one_of_the_other(
+    cluster: Cluster, bootstrap: str, topic: str, level: int
+) -> None:
+    name = f"id-of-{topic}"
+    with (
+        Producer(bootstrap, transactional_id=name, max_transaction_version=3 - level) as old,
+        Producer(bootstrap, transactional_id=name, max_transaction_version=level) as new,
+    ):
+        with old.transaction():
+            old.send(topic, b"old", partition=0)
+        old.begin_transaction()
+        old.send(topic, b"never seen", partition=0)
+        old.flush()
+        with new.transaction():
+            new.send(topic, b"new", partition=0)
+            new.send(topic, b"end", partition=0)
+            new.send(topic, b"end", partition=1)
+        with pytest.raises(ApiError, match="another producer uses the same transactional_id"):
+            old.commit_transaction()
+    found = read(cluster, topic, b"end")
+    assert sorted(value or b"" for value in found) == [b"end", b"end", b"new", b"old"]
+
+
+def test_records_are_read_processed_and_written_each_once(
+    cluster: Cluster, bootstrap: str, topic: str, level: int
+) -> None:
+    """Every second attempt fails after it has written: it is aborted, and read again."""
+    source, group = f"{topic}-source", f"group-of-{topic}"
+    with Producer(bootstrap) as feed:
+        for number in range(20):
+            feed.send(source, b"%d" % number)
+    name = f"id-of-{topic}"
+    done, attempts = 0, 0
+    with (
+        Producer(bootstrap, transactional_id=name, max_transaction_version=level) as producer,
+        GroupConsumer(
+            bootstrap,
+            group,
+            [source],
+            auto_offset_reset="earliest",
+            commit_interval_ms=None,
+            read_committed=True,
+        ) as member,
+    ):
+        while done < 20:
+            records = member.poll(10)[:4]
+            attempts += 1
+            try:
+                with producer.transaction():
+                    for record in records:
+                        producer.send(topic, record.value, partition=0)
+                    following = {TopicPartition(source, 0): records[-1].offset + 1}
+                    producer.send_offsets_to_transaction(following, member)
+                    if attempts % 2:
+                        raise ZeroDivisionError
+                done += len(records)
+            except ZeroDivisionError:
+                pass
+            member.rewind()
+        with producer.transaction():
+            for partition in range(2):
+                producer.send(topic, b"end", partition=partition)
+    found = [value for value in read(cluster, topic, b"end") if value != b"end"]
+    assert found == [b"%d" % number for number in range(20)]
+    assert GroupAdmin(cluster).offsets(group)[TopicPartition(source, 0)].offset == 20

@@ -156,4 +156,4 @@ def test_the_compatibility_tables_name_every_setting() -> None:
     text = settings_tables()
     assert "| `log.segment.bytes` | honoured |" in text
     assert "| `authorizer.class.name` | refused |" in text
-    assert text.count("\n| `") == 374
+    assert text.count("\n| `") == 375

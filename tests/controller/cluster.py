@@ -2,11 +2,14 @@
 
 import random
 from collections.abc import Sequence
+from typing import Any
 
 from moldau.config.broker import BrokerConfig
-from moldau.controller.controller import Controller
+from moldau.controller.context import DecisionContext
+from moldau.controller.outcome import decided
 from moldau.errors import ErrorCode
 from moldau.metadata.features import SUPPORTED_FEATURES, default_features
+from moldau.metadata.framing import decode_record, encode_record
 from moldau.metadata.image import MetadataImage
 from moldau.protocol.message import Message
 from moldau.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
@@ -16,7 +19,14 @@ from moldau.protocol.messages.create_topics import (
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
+from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from moldau.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from moldau.protocol.records.metadata import FeatureLevelRecord
+from tests.controller.direct import DirectController
 
 CLUSTER = "Q8iz1nzKR4Wq8YoVMRjTrw"
 
@@ -28,8 +38,9 @@ class Cluster:
         self, brokers: int = 1, level: int = 30, settings: dict[str, str] | None = None
     ) -> None:
         self.config = BrokerConfig.from_properties(settings or {})
-        self.controller = Controller(1, CLUSTER, self.config, random.Random(7))
+        self.controller = DirectController(1, CLUSTER, self.config, random.Random(7))
         self.offset = 0
+        self.now_ms = 0
         levels = default_features(level)
         bootstrap = [
             FeatureLevelRecord(name=name, feature_level=levels[name])
@@ -37,6 +48,7 @@ class Cluster:
             if levels[name] > 0
         ]
         self.commit(self.controller.activate(bootstrap))
+        self.controller.activated(self.now_ms)
         for broker_id in range(1, brokers + 1):
             self.register(broker_id)
             self.heartbeat(broker_id)
@@ -47,7 +59,11 @@ class Cluster:
 
     def commit(self, records: Sequence[Message]) -> Sequence[Message]:
         if records:
-            self.controller.replay(self.offset, 1, 1000, records)
+            # As the log has them, in the format of the metadata.version.
+            level = self.image.metadata_version
+            written = [encode_record(record, level if level >= 0 else 30) for record in records]
+            read = [decode_record(value) for value in written]
+            self.controller.replay(self.offset, 1, 1000, read)
             self.offset += len(records)
         return records
 
@@ -59,8 +75,12 @@ class Cluster:
         previous_epoch: int = -1,
         rack: str | None = None,
     ) -> Sequence[Message]:
+        """Register a broker. Broker 1 is in the process of the controller."""
         request = registration(broker_id, incarnation, previous_epoch, rack)
-        return self.commit(self.controller.register_broker(request, self.offset).records)
+        outcome = self.controller.register_broker(
+            request, self.offset, self.now_ms, is_local=broker_id == 1
+        )
+        return self.commit(outcome.records)
 
     def heartbeat(
         self, broker_id: int = 1, *, fence: bool = False, shut_down: bool = False
@@ -72,7 +92,20 @@ class Cluster:
             want_fence=fence,
             want_shut_down=shut_down,
         )
-        return self.commit(self.controller.broker_heartbeat(request).records)
+        return self.commit(self.controller.broker_heartbeat(request, self.now_ms).records)
+
+    def upkeep(self) -> Sequence[Message]:
+        """What the controller does now without a request."""
+        return self.commit(decided(self.controller.upkeep(self.now_ms)).records)
+
+    def decide(self, request: Message, version: int | None = None) -> Any:
+        """Decide a request by its API key; returns the response."""
+        context = DecisionContext(next_offset=self.offset)
+        if version is None:
+            version = request.MAX_VERSION
+        outcome = decided(self.controller.decide(request, version, context, self.now_ms))
+        self.commit(outcome.records)
+        return outcome.response
 
     def create(self, *topics: CreatableTopic, validate_only: bool = False) -> list[tuple[int, str]]:
         """The error code and message of every topic, in the order of the response."""
@@ -80,6 +113,17 @@ class Cluster:
         outcome = self.controller.create_topics(request)
         self.commit(outcome.records)
         return [(each.error_code, each.error_message or "") for each in outcome.response.topics]
+
+    def configure(self, topic: str, name: str, value: str) -> None:
+        """Change a setting of a topic."""
+        config = AlterableConfig(name=name, config_operation=0, value=value)
+        resource = AlterConfigsResource(resource_type=2, resource_name=topic, configs=[config])
+        response = self.decide(IncrementalAlterConfigsRequest(resources=[resource]))
+        assert response.responses[0].error_code == ErrorCode.NONE
+
+    def delete(self, name: str) -> None:
+        request = DeleteTopicsRequest(topics=[DeleteTopicState(name=name)])
+        assert self.decide(request).responses[0].error_code == ErrorCode.NONE
 
     def must_create(self, name: str, partitions: int = 1, factor: int = 1, **configs: str) -> bytes:
         [(code, message)] = self.create(topic(name, partitions, factor, **configs))

@@ -38,7 +38,6 @@ def test_a_broker_begins_fenced_and_is_unfenced_by_its_heartbeat() -> None:
 def test_a_controlled_shutdown_gives_up_leadership_before_it_fences() -> None:
     cluster, topic_id, epoch = with_topic()
     assert cluster.heartbeat(shut_down=True) == [
-        BrokerRegistrationChangeRecord(broker_id=1, broker_epoch=epoch, in_controlled_shutdown=1),
         PartitionChangeRecord(
             topic_id=topic_id,
             partition_id=0,
@@ -47,6 +46,7 @@ def test_a_controlled_shutdown_gives_up_leadership_before_it_fences() -> None:
             eligible_leader_replicas=[1],
             last_known_elr=[1],
         ),
+        BrokerRegistrationChangeRecord(broker_id=1, broker_epoch=epoch, in_controlled_shutdown=1),
     ]
     assert cluster.heartbeat(shut_down=True) == [
         BrokerRegistrationChangeRecord(broker_id=1, broker_epoch=epoch, fenced=1)
@@ -72,10 +72,10 @@ def test_after_a_clean_stop_the_eligible_leader_leads_again() -> None:
     partition = cluster.image.partition("river", 0)
     assert partition is not None
     assert (partition.leader_epoch, partition.partition_epoch) == (2, 2)
-    assert cluster.controller.mark_recovered(1) == []
+    assert partition.leader_recovery_state == 0
 
 
-def test_after_an_unclean_stop_the_last_leader_is_elected_and_recovers() -> None:
+def test_after_an_unclean_stop_the_last_leader_is_elected_to_recover() -> None:
     cluster, topic_id, _ = with_topic()
     change, record = cluster.register(incarnation=2)
     assert isinstance(record, RegisterBrokerRecord)
@@ -91,12 +91,9 @@ def test_after_an_unclean_stop_the_last_leader_is_elected_and_recovers() -> None
         leader_recovery_state=1,
         last_known_elr=[],
     )
-    assert cluster.commit(cluster.controller.mark_recovered(1)) == [
-        PartitionChangeRecord(topic_id=topic_id, partition_id=0, leader_recovery_state=0)
-    ]
     partition = cluster.image.partition("river", 0)
     assert partition is not None
-    assert (partition.isr, partition.leader, partition.leader_recovery_state) == ((1,), 1, 0)
+    assert (partition.isr, partition.leader, partition.leader_recovery_state) == ((1,), 1, 1)
 
 
 def test_without_eligible_leaders_the_last_replica_stays_in_the_isr() -> None:

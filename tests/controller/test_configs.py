@@ -2,7 +2,7 @@
 
 import pytest
 
-from moldau.controller.configs import ConfigOperation
+from moldau.controller.configs import MAX_SETTINGS, ConfigOperation
 from moldau.errors import ErrorCode
 from moldau.metadata.image import (
     BROKER_LOGGER_RESOURCE,
@@ -93,7 +93,7 @@ def test_lists_grow_from_their_default_and_shrink() -> None:
         (resource(2, "", ("flush.ms", SET, "1")), 42, "Default topic resources are not allowed."),
         (resource(2, "a/b", ("flush.ms", SET, "1")), 17, "Topic name is invalid"),
         (resource(3, "river"), 42, "Unknown resource type 3"),
-        (resource(BROKER_LOGGER_RESOURCE, "1"), 42, "Log levels"),
+        (resource(BROKER_LOGGER_RESOURCE, "1"), 42, "log levels"),
         (resource(4, "x", ("log.retention.ms", SET, "1")), 42, "Node id must be an integer"),
         (
             resource(4, "2", ("log.retention.ms", SET, "1")),
@@ -141,6 +141,18 @@ def test_what_cannot_be_set_says_why(wanted: AlterConfigsResource, code: int, me
     [(actual_code, actual_message)] = alter(cluster, wanted)
     assert (actual_code, message in actual_message) == (code, True), actual_message
     assert cluster.image is before
+
+
+def test_a_resource_with_more_settings_than_exist_is_refused() -> None:
+    cluster = with_topic()
+    changes = [(f"no-{number}", SET, "1") for number in range(MAX_SETTINGS + 1)]
+    [(code, message)] = alter(cluster, resource(TOPIC_RESOURCE, "river", *changes))
+    assert (code, message) == (
+        ErrorCode.INVALID_REQUEST,
+        "1001 settings of one resource are too many: at most 1000",
+    )
+    [(code, message)] = alter(cluster, resource(TOPIC_RESOURCE, "river", *changes[:-1]))
+    assert code == ErrorCode.INVALID_CONFIG
 
 
 def test_a_resource_is_changed_wholly_or_not_at_all() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from moldau.errors import ApiError, ErrorCode
+from moldau.errors import ErrorCode
 from moldau.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -85,8 +85,11 @@ def test_nobody_can_be_elected_while_all_replicas_are_fenced() -> None:
 
 
 def test_an_unknown_election_is_refused() -> None:
-    with pytest.raises(ApiError, match="Unknown election type 5"):
-        elect(Cluster(), 5)
+    expected = (ErrorCode.INVALID_REQUEST, "Unknown election type 5")
+    assert elect(Cluster(), 5) == expected
+    everything = ElectLeadersRequest(election_type=5, topic_partitions=None)
+    response = Cluster().controller.elect_leaders(everything).response
+    assert response.error_code == ErrorCode.INVALID_REQUEST
 
 
 def test_a_reassignment_adds_first_and_removes_when_the_new_ones_are_in_sync() -> None:
@@ -102,7 +105,7 @@ def test_a_reassignment_adds_first_and_removes_when_the_new_ones_are_in_sync() -
     assert moving.replicas == (new, old)
     assert (moving.adding_replicas, moving.removing_replicas) == ((new,), (old,))
     request = ListPartitionReassignmentsRequest(topics=None)
-    [listed] = cluster.controller.list_partition_reassignments(request).topics
+    [listed] = cluster.decide(request).topics
     assert (listed.name, listed.partitions[0].adding_replicas) == ("river", [new])
     assert reassign(cluster, None) == (0, "")
     reverted = cluster.image.partition("river", 0)
@@ -139,4 +142,4 @@ def test_what_cannot_be_moved_says_why(
 def test_unknown_topics_have_nothing_on_the_move() -> None:
     wanted = [ListPartitionReassignmentsTopics(name="lake", partition_indexes=[0])]
     request = ListPartitionReassignmentsRequest(topics=wanted)
-    assert Cluster().controller.list_partition_reassignments(request).topics == []
+    assert Cluster().decide(request).topics == []

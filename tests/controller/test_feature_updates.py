@@ -2,9 +2,19 @@
 
 import pytest
 
+from moldau.controller.context import DecisionContext
+from moldau.controller.outcome import Outcome, decided
 from moldau.errors import ErrorCode
-from moldau.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
-from moldau.protocol.records.metadata import ConfigRecord, FeatureLevelRecord
+from moldau.protocol.messages.controller_registration import (
+    ControllerRegistrationRequest,
+    Feature,
+)
+from moldau.protocol.messages.update_features import (
+    FeatureUpdateKey,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
+from moldau.protocol.records.metadata import ConfigRecord, FeatureLevelRecord, NoOpRecord
 from tests.controller.cluster import Cluster
 
 UPGRADE, SAFE, UNSAFE = 1, 2, 3
@@ -82,3 +92,55 @@ def test_a_downgrade_cannot_go_up() -> None:
     code, message = update(cluster, "metadata.version", 26, SAFE)
     assert code == ErrorCode.INVALID_UPDATE_VERSION
     assert "Can't downgrade to a newer version." in message
+
+
+def decided_update(
+    cluster: Cluster, level: int, context: DecisionContext, *, validate_only: bool = False
+) -> Outcome[UpdateFeaturesResponse]:
+    wanted = FeatureUpdateKey(
+        feature="kraft.version", max_version_level=level, upgrade_type=UPGRADE
+    )
+    request = UpdateFeaturesRequest(feature_updates=[wanted], validate_only=validate_only)
+    return decided(cluster.controller.decide(request, 2, context, 0))
+
+
+def test_a_new_kraft_version_is_for_the_quorum_to_write() -> None:
+    cluster = Cluster()
+    able = DecisionContext(kraft_version=0, max_kraft_version=1)
+    outcome = decided_update(cluster, 1, able)
+    assert (outcome.response.error_code, outcome.kraft_version) == (0, 1)
+    assert outcome.records == [NoOpRecord()]
+    checked = decided_update(cluster, 1, able, validate_only=True)
+    assert (checked.response.error_code, checked.records, checked.kraft_version) == (0, [], None)
+    same = decided_update(cluster, 1, DecisionContext(kraft_version=1, max_kraft_version=1))
+    assert (same.response.error_code, same.records, same.kraft_version) == (0, [], None)
+
+
+def test_a_kraft_version_that_a_voter_does_not_support_is_refused() -> None:
+    outcome = decided_update(Cluster(), 1, DecisionContext(kraft_version=0, max_kraft_version=0))
+    assert outcome.response.error_code == ErrorCode.INVALID_UPDATE_VERSION
+    assert outcome.response.error_message is not None
+    assert "because not all of the voters support it" in outcome.response.error_message
+
+
+def test_a_voter_that_has_not_registered_may_not_support_a_feature() -> None:
+    quorum = {
+        "process.roles": "controller",
+        "node.id": "1",
+        "listeners": "CONTROLLER://localhost:9093",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.voters": "1@localhost:9093,2@localhost:9094",
+    }
+    cluster = Cluster(level=25, settings=quorum)
+    code, message = update(cluster, "metadata.version", 26, UPGRADE)
+    assert code == ErrorCode.INVALID_UPDATE_VERSION
+    assert "controller 2 has not registered, and may not support this feature" in message
+    cluster.decide(
+        ControllerRegistrationRequest(
+            controller_id=2,
+            features=[
+                Feature(name="metadata.version", min_supported_version=7, max_supported_version=30)
+            ],
+        )
+    )
+    assert update(cluster, "metadata.version", 26, UPGRADE) == (0, "")

@@ -47,6 +47,15 @@ def test_a_fenced_broker_follows_but_never_leads() -> None:
     assert place_replicas(brokers, 3, 2, random.Random(1)) == [[1, 2]] * 3
 
 
+def test_a_broker_that_is_about_to_stop_gets_nothing_and_a_stopped_one_follows() -> None:
+    stopping = broker(2)._replace(in_controlled_shutdown=True)
+    assert place_replicas([broker(1), stopping], 3, 1, random.Random(1)) == [[1]] * 3
+    with pytest.raises(ApiError, match="only 1 broker"):
+        place_replicas([broker(1), stopping], 1, 2, random.Random(1))
+    stopped = stopping._replace(fenced=True)
+    assert place_replicas([broker(1), stopped], 3, 2, random.Random(1)) == [[1, 2]] * 3
+
+
 def test_a_cordoned_broker_gets_nothing() -> None:
     brokers = [broker(1), broker(2, cordoned=True)]
     assert place_replicas(brokers, 3, 1, random.Random(1)) == [[1]] * 3

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from moldau.controller.outcome import decided
 from moldau.errors import ErrorCode
 from moldau.protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
@@ -45,7 +46,7 @@ def describe(
         ],
         strict=strict,
     )
-    response = cluster.controller.describe_client_quotas(request)
+    response = decided(cluster.controller.describe_client_quotas(request))
     assert response.error_code == 0, response.error_message
     return [
         {part.entity_type: part.entity_name for part in each.entity}
@@ -140,4 +141,4 @@ def test_a_filter_that_makes_no_sense_is_refused(
             for kind, match, name in components
         ]
     )
-    assert Cluster().controller.describe_client_quotas(request).error_code == code
+    assert decided(Cluster().controller.describe_client_quotas(request)).error_code == code

@@ -2,9 +2,15 @@
 
 import pytest
 
+from moldau.controller.context import DecisionContext
 from moldau.errors import ErrorCode
 from moldau.ids import NO_UUID
 from moldau.metadata.image import TOPIC_RESOURCE
+from moldau.protocol.messages.create_partitions import (
+    CreatePartitionsAssignment,
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
 from moldau.protocol.messages.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -32,6 +38,20 @@ def assigned(name: str, assignment: dict[int, list[int]], **fields: int) -> Crea
             for index, brokers in assignment.items()
         ],
     )
+
+
+def test_a_large_assignment_is_decided_in_steps() -> None:
+    cluster = Cluster()
+    creation = CreateTopicsRequest(topics=[assigned("river", {n: [1] for n in range(900)})])
+    steps = cluster.controller.decide(creation, 7, DecisionContext(), 0)
+    assert sum(1 for _ in steps) > 900
+    cluster.must_create("lake")
+    assignments = [CreatePartitionsAssignment(broker_ids=[1])] * 900
+    addition = CreatePartitionsRequest(
+        topics=[CreatePartitionsTopic(name="lake", count=901, assignments=assignments)]
+    )
+    steps = cluster.controller.decide(addition, 3, DecisionContext(), 0)
+    assert sum(1 for _ in steps) > 900
 
 
 def test_a_topic_is_its_record_its_settings_and_its_partitions() -> None:

@@ -8,10 +8,12 @@ import random
 import re
 import textwrap
 
+from moldau.clock import Now
 from moldau.config.broker import BrokerConfig
+from moldau.coordinator.outcome import Outcome, Reply
 from moldau.errors import ErrorCode
-from moldau.group_coordinator.outcome import GroupRequestContext, Outcome, Reply
 from moldau.group_coordinator.records import decode_record, encode_record
+from moldau.group_coordinator.request_context import GroupRequestContext
 from moldau.group_coordinator.shard import GroupCoordinatorShard
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage
@@ -92,6 +94,8 @@ class Conversation:
         self.config = BrokerConfig.from_properties(properties)
         self.rng = random.Random(7)
         self.now_ms = 1000
+        # Tests may set the wall clock; no time passes.
+        self.wall_ahead_ms = 1_700_000_000_000
         self.lines: list[str] = []
         self.log: list[tuple[bytes, bytes | None]] = []
         self.image = MetadataImage()
@@ -101,6 +105,14 @@ class Conversation:
         self._waiting: dict[int, Client] = {}
         self.shard = self._new_shard()
 
+    @property
+    def wall_ms(self) -> int:
+        return self.now_ms + self.wall_ahead_ms
+
+    @property
+    def now(self) -> Now:
+        return Now(self.wall_ms, self.now_ms)
+
     # -- the runtime's part ----------------------------------------------------------------
 
     def _new_shard(self) -> GroupCoordinatorShard:
@@ -109,7 +121,7 @@ class Conversation:
             record = decode_record(key, value)
             if record is not None:
                 shard.replay(record.key, record.value)
-        shard.on_metadata(self.image, None, self.now_ms)
+        shard.on_metadata(self.image, None)
         return shard
 
     def reload(self) -> None:
@@ -117,7 +129,7 @@ class Conversation:
         self._waiting.clear()
         self.lines.append("-- reload --")
         self.shard = self._new_shard()
-        self.apply(self.shard.on_loaded(self.now_ms))
+        self.apply(self.shard.on_loaded(self.now))
 
     def apply(self, outcome: Outcome) -> None:
         for record in outcome.records:
@@ -136,12 +148,12 @@ class Conversation:
             if deadline_ms is None or deadline_ms > end_ms:
                 break
             self.now_ms = max(self.now_ms, deadline_ms)
-            self.apply(self.shard.tick(self.now_ms))
+            self.apply(self.shard.tick(self.now))
         self.now_ms = end_ms
 
     def change_metadata(self, image: MetadataImage, delta: MetadataDelta) -> None:
         self.image = image
-        self.apply(self.shard.on_metadata(image, delta, self.now_ms))
+        self.apply(self.shard.on_metadata(image, delta))
 
     # -- what clients say ------------------------------------------------------------------
 
@@ -158,7 +170,7 @@ class Conversation:
         token = self.token(client)
         self._note(f"{client.name} joins as {client.member_id or 'nobody'}")
         context = self.context(client)
-        self.apply(self.shard.handle_join_group(token, request, context, self.now_ms))
+        self.apply(self.shard.handle_join_group(token, request, context, self.now))
         return token
 
     def enter(self, client: Client) -> int:
@@ -187,7 +199,7 @@ class Conversation:
         brings = " with the assignment" if assignment else ""
         self._note(f"{client.name} syncs {client.generation_id}{brings}")
         context = GroupRequestContext(5, client.name, "/127.0.0.1")
-        self.apply(self.shard.handle_sync_group(token, request, context, self.now_ms))
+        self.apply(self.shard.handle_sync_group(token, request, context, self.now))
         return token
 
     def heartbeat(self, client: Client) -> ErrorCode:
@@ -197,7 +209,7 @@ class Conversation:
         token = self.token(client)
         self._note(f"{client.name} beats {client.generation_id}")
         context = self.context(client)
-        self.apply(self.shard.handle_heartbeat(token, request, context, self.now_ms))
+        self.apply(self.shard.handle_heartbeat(token, request, context, self.now))
         reply = self.replies[token]
         assert isinstance(reply, HeartbeatResponse)
         return ErrorCode(reply.error_code)
@@ -210,7 +222,7 @@ class Conversation:
         token = self.token(clients[0])
         self._note(f"{' and '.join(c.name for c in clients)} leaves")
         context = GroupRequestContext(version, clients[0].name, "/127.0.0.1")
-        self.apply(self.shard.handle_leave_group(token, request, context, self.now_ms))
+        self.apply(self.shard.handle_leave_group(token, request, context, self.now))
         reply = self.replies[token]
         assert isinstance(reply, LeaveGroupResponse)
         return reply
@@ -243,7 +255,7 @@ class Conversation:
         token = self.token(who)
         self._note(f"{who.name} commits {_offsets(offsets)}")
         context = GroupRequestContext(version, who.name, "/127.0.0.1")
-        self.apply(self.shard.handle_offset_commit(token, request, context, self.now_ms))
+        self.apply(self.shard.handle_offset_commit(token, request, context, self.now))
         reply = self.replies[token]
         assert isinstance(reply, OffsetCommitResponse)
         return [ErrorCode(p.error_code) for topic in reply.topics for p in topic.partitions]
@@ -251,7 +263,7 @@ class Conversation:
     def committed(self, topic: str = "rivers", partition: int = 0, group: str = GROUP) -> int:
         asked = [OffsetFetchRequestTopics(topic, partition_indexes=[partition])]
         request = OffsetFetchRequestGroup(group, topics=asked)
-        response = self.shard.handle_offset_fetch(request, False, self.now_ms)
+        response = self.shard.handle_offset_fetch(request, False)
         return response.topics[0].partitions[0].committed_offset
 
     def form(self, *clients: Client) -> None:

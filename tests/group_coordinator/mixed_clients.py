@@ -10,7 +10,7 @@ everything when they notice that their session has expired.
 from collections.abc import Sequence
 
 from moldau.errors import ErrorCode
-from moldau.group_coordinator.outcome import GroupRequestContext
+from moldau.group_coordinator.request_context import GroupRequestContext
 from moldau.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from moldau.protocol.messages.join_group import (
     JoinGroupRequest,
@@ -233,7 +233,7 @@ class ClassicClient:
         token = self.cluster.token()
         context = GroupRequestContext(version, self.name, "/127.0.0.1")
         handle = getattr(self.cluster.shard, handler)
-        self.cluster.take(handle(token, request, context, self.cluster.now_ms))
+        self.cluster.take(handle(token, request, context, self.cluster.now))
         return token
 
 
@@ -320,7 +320,7 @@ def commit(
     )
     token = cluster.token()
     context = GroupRequestContext(9, "client", "/127.0.0.1")
-    cluster.take(cluster.shard.handle_offset_commit(token, request, context, cluster.now_ms))
+    cluster.take(cluster.shard.handle_offset_commit(token, request, context, cluster.now))
     response = cluster.answers.pop(token)
     assert isinstance(response, OffsetCommitResponse)
     return ErrorCode(response.topics[0].partitions[0].error_code)

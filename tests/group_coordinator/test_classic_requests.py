@@ -3,7 +3,7 @@
 import pytest
 
 from moldau.errors import ErrorCode
-from moldau.group_coordinator.outcome import GroupRequestContext
+from moldau.group_coordinator.request_context import GroupRequestContext
 from moldau.protocol.message import Struct
 from moldau.protocol.messages.describe_groups import DescribedGroup
 from moldau.protocol.messages.join_group import JoinGroupResponse
@@ -14,7 +14,7 @@ NEWEST = GroupRequestContext(6, "admin", "/127.0.0.1")
 
 
 def described(talk: Conversation) -> DescribedGroup:
-    return talk.shard.describe_groups([GROUP], NEWEST, talk.now_ms)[0]
+    return talk.shard.describe_groups([GROUP], NEWEST)[0]
 
 
 def join_error(talk: Conversation, client: Client) -> ErrorCode:
@@ -111,7 +111,7 @@ def test_before_version_5_a_sync_does_not_name_the_protocol() -> None:
     talk, leader, _ = stable_pair()
     request = SyncGroupRequest(GROUP, leader.generation_id, leader.member_id)
     context = GroupRequestContext(4, "a", "/127.0.0.1")
-    reply = talk.shard.handle_sync_group(1, request, context, talk.now_ms).replies[0]
+    reply = talk.shard.handle_sync_group(1, request, context, talk.now).replies[0]
     assert isinstance(reply.response, SyncGroupResponse)
     assert reply.response.assignment == b"of a"
 
@@ -232,6 +232,6 @@ def test_a_new_member_that_is_not_heard_of_for_five_minutes_is_dropped() -> None
 def test_an_empty_group_id_is_refused() -> None:
     talk = Conversation()
     request = SyncGroupRequest("", 1, "a")
-    reply = talk.shard.handle_sync_group(1, request, NEWEST, talk.now_ms).replies[0]
+    reply = talk.shard.handle_sync_group(1, request, NEWEST, talk.now).replies[0]
     assert isinstance(reply.response, SyncGroupResponse)
     assert reply.response.error_code == ErrorCode.INVALID_GROUP_ID

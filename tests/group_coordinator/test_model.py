@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from moldau.errors import ErrorCode
-from moldau.group_coordinator.outcome import GroupRequestContext
+from moldau.group_coordinator.request_context import GroupRequestContext
 from moldau.protocol.messages.describe_groups import DescribedGroup
 from moldau.protocol.messages.join_group import JoinGroupResponse
 from tests.group_coordinator.conversation import GROUP, Client, Conversation
@@ -167,7 +167,7 @@ class GroupMachine(RuleBasedStateMachine):
     # -- what must hold --------------------------------------------------------------------
 
     def _group(self) -> DescribedGroup:
-        return self.talk.shard.describe_groups([GROUP], _CONTEXT, self.talk.now_ms)[0]
+        return self.talk.shard.describe_groups([GROUP], _CONTEXT)[0]
 
     @invariant()
     def no_partition_has_two_owners_in_a_generation(self) -> None:

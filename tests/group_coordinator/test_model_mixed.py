@@ -16,7 +16,7 @@ import pytest
 
 from moldau.errors import ErrorCode
 from moldau.group_coordinator.classic_group import ClassicState
-from moldau.group_coordinator.outcome import GroupRequestContext
+from moldau.group_coordinator.request_context import GroupRequestContext
 from moldau.protocol.messages.delete_groups import DeleteGroupsResponse
 from moldau.protocol.messages.offset_fetch import (
     OffsetFetchRequestGroup,
@@ -154,7 +154,7 @@ class MixedGroup:
             return
         token = self.cluster.token()
         context = GroupRequestContext(2, "admin", "/127.0.0.1")
-        out = self.cluster.shard.handle_delete_groups(token, [GROUP], context, self.cluster.now_ms)
+        out = self.cluster.shard.handle_delete_groups(token, [GROUP], context, self.cluster.now)
         self.cluster.take(out)
         response = self.cluster.answers.pop(token)
         assert isinstance(response, DeleteGroupsResponse)
@@ -258,7 +258,7 @@ class MixedGroup:
     def check_offsets(self) -> None:
         asked = [OffsetFetchRequestTopics(TOPIC, partition_indexes=list(range(8)))]
         request = OffsetFetchRequestGroup(GROUP, topics=asked)
-        answer = self.cluster.shard.handle_offset_fetch(request, False, self.cluster.now_ms)
+        answer = self.cluster.shard.handle_offset_fetch(request, False)
         found = answer.topics[0].partitions
         known = {each.partition_index: each.committed_offset for each in found}
         assert {p: offset for p, offset in known.items() if offset >= 0} == self.committed

@@ -3,8 +3,8 @@
 import pytest
 
 from moldau.errors import ErrorCode
-from moldau.group_coordinator.outcome import GroupRequestContext
 from moldau.group_coordinator.records import decode_record
+from moldau.group_coordinator.request_context import GroupRequestContext
 from moldau.ids import NO_UUID
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage
@@ -33,12 +33,12 @@ def fetch(
 ) -> OffsetFetchResponseGroup:
     topics = [OffsetFetchRequestTopics("rivers", topic_id, [0])]
     request = OffsetFetchRequestGroup(GROUP, topics=topics)
-    return talk.shard.handle_offset_fetch(request, require_stable, talk.now_ms)
+    return talk.shard.handle_offset_fetch(request, require_stable)
 
 
 def fetch_all(talk: Conversation, group: str = GROUP) -> dict[tuple[str, int], int]:
     request = OffsetFetchRequestGroup(group, topics=None)
-    response = talk.shard.handle_offset_fetch(request, False, talk.now_ms)
+    response = talk.shard.handle_offset_fetch(request, False)
     return {
         (topic.name, partition.partition_index): partition.committed_offset
         for topic in response.topics
@@ -51,7 +51,7 @@ def delete_offsets(talk: Conversation, *topics: str) -> OffsetDeleteResponse:
         GROUP,
         [OffsetDeleteRequestTopic(name, [OffsetDeleteRequestPartition(0)]) for name in topics],
     )
-    outcome = talk.shard.handle_offset_delete(1, request, CONTEXT, talk.now_ms)
+    outcome = talk.shard.handle_offset_delete(1, request, CONTEXT, talk.now)
     response = outcome.replies[0].response
     outcome.replies.clear()
     talk.apply(outcome)
@@ -75,7 +75,7 @@ def without_topic(talk: Conversation, topic_id: bytes) -> None:
 
 
 def expire(talk: Conversation) -> None:
-    talk.apply(talk.shard.expire_offsets(talk.now_ms))
+    talk.apply(talk.shard.expire_offsets(talk.wall_ms))
 
 
 def test_anybody_may_commit_to_a_group_without_members() -> None:
@@ -191,7 +191,7 @@ def test_offsets_of_a_deleted_topic_go_and_those_of_its_successor_stay() -> None
     base = late.build(0, 1, 0)
     late = MetadataDelta(base)
     late.replay(RemoveTopicRecord(b"1" * 16))
-    talk.apply(talk.shard.on_metadata(talk.image, late, talk.now_ms))
+    talk.apply(talk.shard.on_metadata(talk.image, late))
     assert fetch_all(talk) == {RIVERS: 1, ("lakes", 0): 3}
     assert fetch_all(talk, "other") == {("old", 0): 1}
 

@@ -2,9 +2,10 @@
 
 import pytest
 
+from moldau.coordinator.outcome import CoordinatorRecord
 from moldau.errors import ErrorCode
-from moldau.group_coordinator.outcome import CoordinatorRecord, GroupRequestContext
 from moldau.group_coordinator.records import decode_record, encode_record
+from moldau.group_coordinator.request_context import GroupRequestContext
 from moldau.group_coordinator.timers import Timers
 from moldau.protocol.messages.delete_groups import DeleteGroupsResponse
 from moldau.protocol.reading import MalformedMessage
@@ -27,7 +28,7 @@ def context(version: int = 6) -> GroupRequestContext:
 
 
 def delete_groups(talk: Conversation, *group_ids: str) -> list[ErrorCode]:
-    outcome = talk.shard.handle_delete_groups(1, group_ids, context(), talk.now_ms)
+    outcome = talk.shard.handle_delete_groups(1, group_ids, context(), talk.now)
     response = outcome.replies.pop().response
     talk.apply(outcome)
     assert isinstance(response, DeleteGroupsResponse)
@@ -42,7 +43,7 @@ def test_a_stable_group_is_described_with_its_members() -> None:
     talk = Conversation()
     a, b = Client("a"), Client("b", "two")
     talk.form(a, b)
-    group = talk.shard.describe_groups([GROUP], context(), talk.now_ms)[0]
+    group = talk.shard.describe_groups([GROUP], context())[0]
     assert (group.error_code, group.group_state) == (0, "Stable")
     assert (group.protocol_type, group.protocol_data) == ("consumer", "range")
     first, second = group.members
@@ -56,15 +57,15 @@ def test_a_group_that_is_rebalancing_is_described_without_subscriptions() -> Non
     a, b = Client("a"), Client("b")
     talk.form(a, b)
     talk.join(a)
-    group = talk.shard.describe_groups([GROUP], context(), talk.now_ms)[0]
+    group = talk.shard.describe_groups([GROUP], context())[0]
     assert (group.group_state, group.protocol_data) == ("PreparingRebalance", "")
     assert [member.member_metadata for member in group.members] == [b"", b""]
 
 
 def test_a_group_that_is_not_there_is_dead() -> None:
     talk = Conversation()
-    old = talk.shard.describe_groups(["ghost"], context(5), talk.now_ms)[0]
-    new = talk.shard.describe_groups(["ghost"], context(6), talk.now_ms)[0]
+    old = talk.shard.describe_groups(["ghost"], context(5))[0]
+    new = talk.shard.describe_groups(["ghost"], context(6))[0]
     assert (old.group_state, old.error_code) == ("Dead", 0)
     assert (new.group_state, new.error_code) == ("Dead", ErrorCode.GROUP_ID_NOT_FOUND)
     assert new.error_message == "Group ghost not found."

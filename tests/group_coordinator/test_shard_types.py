@@ -1,7 +1,7 @@
 """A group is classic or consumer, one at a time, and may change."""
 
 from moldau.errors import ErrorCode
-from moldau.group_coordinator.outcome import GroupRequestContext
+from moldau.group_coordinator.request_context import GroupRequestContext
 from moldau.metadata.delta import MetadataDelta
 from moldau.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -47,7 +47,7 @@ def beat(
         topic_partitions=[] if is_joining else owned,
     )
     token = talk.token(Client("k"))
-    talk.apply(talk.shard.handle_consumer_group_heartbeat(token, request, CONTEXT, talk.now_ms))
+    talk.apply(talk.shard.handle_consumer_group_heartbeat(token, request, CONTEXT, talk.now))
     response = talk.replies[token]
     assert isinstance(response, ConsumerGroupHeartbeatResponse)
     return response
@@ -69,9 +69,9 @@ def test_a_consumer_group_is_listed_described_and_reloaded() -> None:
     talk.reload()
     listed = talk.shard.list_groups(["stable"], ["Consumer"])
     assert [(group.group_id, group.protocol_type) for group in listed] == [(GROUP, "consumer")]
-    described = talk.shard.consumer_group_describe([GROUP], talk.now_ms)[0]
+    described = talk.shard.consumer_group_describe([GROUP])[0]
     assert [member.member_id for member in described.members] == ["k-1"]
-    dead = talk.shard.describe_groups([GROUP], GroupRequestContext(6, "", ""), 0)[0]
+    dead = talk.shard.describe_groups([GROUP], GroupRequestContext(6, "", ""))[0]
     assert (dead.group_state, dead.error_code) == ("Dead", ErrorCode.GROUP_ID_NOT_FOUND)
     assert dead.error_message == f"Group {GROUP} is not a classic group."
 
@@ -158,7 +158,7 @@ def test_consumer_groups_are_deleted_when_they_are_empty() -> None:
     beat(talk, 0)
 
     def delete() -> int:
-        outcome = talk.shard.handle_delete_groups(1, [GROUP], CONTEXT, talk.now_ms)
+        outcome = talk.shard.handle_delete_groups(1, [GROUP], CONTEXT, talk.now)
         response = outcome.replies.pop().response
         talk.apply(outcome)
         assert isinstance(response, DeleteGroupsResponse)
@@ -178,8 +178,8 @@ def test_offsets_and_groups_of_the_consumer_type_expire() -> None:
     member.member_id, member.generation_id = "k-1", beat(talk, 0).member_epoch
     talk.commit({("rivers", 0): 4}, member)
     talk.now_ms += WEEK_MS
-    talk.apply(talk.shard.expire_offsets(talk.now_ms))
+    talk.apply(talk.shard.expire_offsets(talk.wall_ms))
     assert talk.committed() == 4, "it is subscribed to"
     beat(talk, -1)
-    talk.apply(talk.shard.expire_offsets(talk.now_ms))
+    talk.apply(talk.shard.expire_offsets(talk.wall_ms))
     assert (talk.committed(), talk.shard.list_groups([], [])) == (-1, [])

@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 import uvloop
 
 from moldau.network.limits import ServerLimits
+from moldau.network.network import Network
 from moldau.network.server import Server
 from moldau.network.session import Handled, Reply, Session
+from moldau.network.socket_network import SocketNetwork
 
 LOG_NAME = "tests.network"
 TIMEOUT_S = 20.0
@@ -124,9 +126,14 @@ async def serving(
     answer: Callable[[Session, bytes], Handled] = echo,
     limits: ServerLimits | None = None,
     listeners: tuple[Address, ...] = (PLAINTEXT,),
+    network: Network | None = None,
 ) -> AsyncIterator[Server]:
     server = Server(
-        listeners, Answering(answer), limits or ServerLimits(), logging.getLogger(LOG_NAME)
+        listeners,
+        Answering(answer),
+        limits or ServerLimits(),
+        logging.getLogger(LOG_NAME),
+        network or SocketNetwork(),
     )
     await server.start()
     try:

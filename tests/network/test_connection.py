@@ -7,16 +7,20 @@ import random
 import socket
 import struct
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
+from moldau.network.connection import Connection, ConnectionContext
 from moldau.network.limits import ServerLimits
 from moldau.network.server import Server
 from moldau.network.session import CloseConnection, Handled, Overlapping, Reply, Session
+from moldau.network.turns import Turns
 from moldau.protocol.primitives import MalformedMessage, Part
-from moldau.storage.disk import RealDisk
+from moldau.storage.disk.disk import RealDisk
 from tests.network.serving import (
     LOG_NAME,
+    Answering,
     Later,
     connect,
     framed,
@@ -98,6 +102,77 @@ def test_a_burst_of_one_client_does_not_hold_up_another() -> None:
             modest.close()
 
     run_on_both_loops(scenario)
+
+
+class LargeReads:
+    """The transport of a connection that is read like uvloop does: again after a full read."""
+
+    def __init__(self, data: bytes) -> None:
+        self.left = memoryview(data)
+        self.is_reading = True
+        self.written = 0
+
+    def read_in_one_iteration(self, connection: Connection) -> None:
+        for _ in range(32):
+            if not self.is_reading or not self.left:
+                return
+            buffer = connection.get_buffer(-1)
+            size = min(len(buffer), len(self.left))
+            buffer[:size] = self.left[:size]
+            self.left = self.left[size:]
+            connection.buffer_updated(size)
+            if size < len(buffer):
+                return
+
+    def pause_reading(self) -> None:
+        self.is_reading = False
+
+    def resume_reading(self) -> None:
+        self.is_reading = True
+
+    def write(self, data: bytes) -> None:
+        self.written += len(data)
+
+    def set_write_buffer_limits(self, high: int) -> None: ...
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+
+def test_large_requests_that_arrive_one_after_the_other_share_the_time_of_one_turn() -> None:
+    async def scenario() -> None:
+        clock = itertools.count()
+        seen: list[int] = []
+
+        def note(session: Session, frame: bytes) -> Handled:
+            seen.append(len(frame))
+            return [frame[:10]]
+
+        turns = Turns(share_ms=4000, now=lambda: float(next(clock)))
+        context = ConnectionContext(
+            asyncio.get_running_loop(),
+            Answering(note),
+            ServerLimits(),
+            logging.getLogger(LOG_NAME),
+            lambda connection: None,
+            turns,
+        )
+        sizes = [200_000, 140_000, 131_100, 1_000_000] * 10
+        transport = LargeReads(b"".join(framed(bytes(size)) for size in sizes))
+        connection = Connection(context, Session("10.0.0.1", 1, "PLAINTEXT"), None)
+        connection.connection_made(cast(Any, transport))
+        iterations = 0
+        while len(seen) < len(sizes):
+            before = len(seen)
+            transport.read_in_one_iteration(connection)
+            assert len(seen) - before <= 4
+            await asyncio.sleep(0)
+            iterations += 1
+        assert seen == sizes
+        assert len(sizes) / 4 <= iterations <= len(sizes)
+        assert transport.written == 14 * len(sizes)
+
+    run(scenario)
 
 
 def test_a_burst_is_answered_whole_before_a_half_closed_connection_ends() -> None:

@@ -18,6 +18,7 @@ from moldau.network.connection import Connection, ConnectionContext
 from moldau.network.limits import ServerLimits
 from moldau.network.server import Server
 from moldau.network.session import CloseConnection, Handled, Session
+from moldau.network.socket_network import SocketNetwork
 from moldau.protocol.api import APIS
 from moldau.protocol.header import decode_request_header, encode_request_header, response_header
 from tests.network.fuzzing import FrameMutator
@@ -83,6 +84,8 @@ class Transport:
 
     def write(self, data: bytes) -> None:
         self.written += data
+
+    def set_write_buffer_limits(self, high: int) -> None: ...
 
     def get_write_buffer_size(self) -> int:
         return 0
@@ -169,7 +172,13 @@ def test_broken_frames_over_sockets_leave_the_server_as_it_was() -> None:
             client.close()
 
     async def scenario() -> None:
-        server = Server((PLAINTEXT,), Answering(decode), ServerLimits(), listening_logger(lines))
+        server = Server(
+            (PLAINTEXT,),
+            Answering(decode),
+            ServerLimits(),
+            listening_logger(lines),
+            SocketNetwork(),
+        )
         await server.start()
         bystander = await connect(server)
         attacks = [attack(server, SOCKET_FRAMES // 10) for _ in range(10)]

@@ -1,14 +1,18 @@
 """A peer that closes its sending side gets its replies before the connection is closed."""
 
 import asyncio
+import logging
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
+from moldau.network.acceptor import AcceptedSocket
 from moldau.network.limits import ServerLimits
+from moldau.network.network import Admission, Incoming, ListenerAddress, Listening
 from moldau.network.session import Handled, Overlapping, Session
+from moldau.network.socket_network import SocketNetwork
 from tests.network.serving import Later, connect, framed, run, run_on_both_loops, serving, until
 
 
@@ -93,7 +97,7 @@ def test_the_answer_to_a_peer_that_is_gone_ends_its_connection() -> None:
 def test_waiting_for_ever_keeps_no_connection_that_its_peer_has_ended() -> None:
     async def scenario() -> None:
         handler = Later()
-        async with serving(handler, ServerLimits(max_idle_ms=40)) as server:
+        async with serving(handler, ServerLimits(max_idle_ms=1000)) as server:
             whole, ended = [await connect(server) for _ in range(2)]
             await whole.send(b"whole")
             await ended.send(b"ended")
@@ -123,5 +127,74 @@ def test_a_server_that_stops_still_answers_who_has_ended_its_side() -> None:
             await stopping
             assert await client.receive() == b"re: fetch"
             assert await client.reader.read() == b""
+
+    run_on_both_loops(scenario)
+
+
+class SocketlessNetwork(SocketNetwork):
+    """Accepts connections that can only be written to through their transport."""
+
+    async def listen(
+        self,
+        listener: ListenerAddress,
+        limits: ServerLimits,
+        admission: Admission,
+        logger: logging.Logger,
+    ) -> Sequence[Listening]:
+        return await super().listen(listener, limits, Socketless(admission), logger)
+
+
+class Socketless:
+    def __init__(self, admission: Admission) -> None:
+        self.has_room = admission.has_room
+        self.wait_ms = admission.wait_ms
+        self._admission = admission
+
+    def admit(self, listener: str, incoming: Incoming) -> None:
+        assert isinstance(incoming, AcceptedSocket)
+        incoming.socket = None
+        self._admission.admit(listener, incoming)
+
+
+def test_a_connection_without_a_socket_asks_its_transport() -> None:
+    async def scenario() -> None:
+        handler = Later()
+        big = random.Random(3).randbytes(24_000_000)
+        async with serving(handler, network=SocketlessNetwork()) as server:
+            client = await connect(server)
+            await client.send(b"fetch")
+            await until(lambda: b"fetch" in handler.waiting)
+            client.end()
+            await (await connect(server)).ask(b"now other")
+            handler.waiting[b"fetch"].set_result([big])
+            assert await client.receive() == big
+            assert await client.reader.read() == b""
+
+    run_on_both_loops(scenario)
+
+
+def test_the_end_of_a_stream_is_told_even_while_a_request_waits() -> None:
+    async def scenario() -> None:
+        handler = Later()
+        told: list[str] = []
+
+        def answer(session: Session, frame: bytes) -> Handled:
+            session.on_peer_closed(lambda: told.append("peer"))
+            session.on_close(lambda: told.append("closed"))
+            return handler(session, frame)
+
+        async with serving(answer) as server:
+            client = await connect(server)
+            await client.send(b"fetch")
+            await until(lambda: b"fetch" in handler.waiting)
+            client.end()
+            await until(lambda: told == ["peer"])
+            handler.answer(b"fetch")
+            await until(lambda: told == ["peer", "closed"])
+            client = await connect(server)
+            await client.send(b"another")
+            await until(lambda: b"another" in handler.waiting)
+            client.reset()
+            await until(lambda: told[2:] == ["peer", "closed"])
 
     run_on_both_loops(scenario)

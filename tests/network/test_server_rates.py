@@ -2,12 +2,15 @@
 
 import asyncio
 import logging
+from typing import cast
 
 import pytest
 
+from moldau.network.acceptor import Acceptor
 from moldau.network.limits import ServerLimits
 from moldau.network.rate import RateWindow
 from moldau.network.server import Server
+from moldau.network.socket_network import SocketNetwork
 from tests.network.serving import (
     LOG_NAME,
     PLAINTEXT,
@@ -28,7 +31,9 @@ TWO_AT_ONCE = 4
 
 
 def new_server(limits: ServerLimits) -> Server:
-    return Server((PLAINTEXT,), Answering(echo), limits, logging.getLogger(LOG_NAME))
+    return Server(
+        (PLAINTEXT,), Answering(echo), limits, logging.getLogger(LOG_NAME), SocketNetwork()
+    )
 
 
 async def crowd(server: Server, size: int) -> list[Client]:
@@ -69,7 +74,7 @@ def test_a_stop_gives_up_the_connection_that_waits() -> None:
     async def scenario() -> None:
         server = new_server(ServerLimits(max_connection_rate=0))
         (client,) = await crowd(server, 1)
-        await until(lambda: server._acceptors[0]._held is not None)
+        await until(lambda: cast(Acceptor, server._listening[0])._held is not None)
         await server.stop(0)
         assert await client.is_closed_by_server()
 

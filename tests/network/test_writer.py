@@ -12,8 +12,8 @@ import uvloop
 
 from moldau.network.writer import REGION_COST_BYTES, SocketWriter, TransportWriter
 from moldau.protocol.primitives import FileRegion, Part
-from moldau.storage.disk import RealDisk
-from moldau.storage.simulated_disk import SimulatedDisk
+from moldau.simulator.disk import SimulatedDisk
+from moldau.storage.disk.disk import RealDisk
 
 
 class Pair:
@@ -221,6 +221,8 @@ class FakeTransport:
     def get_write_buffer_size(self) -> int:
         return self.waiting
 
+    def set_write_buffer_limits(self, high: int) -> None: ...
+
 
 def test_a_transport_is_given_no_more_than_it_wants(tmp_path: Path) -> None:
     disk = RealDisk()
@@ -234,6 +236,7 @@ def test_a_transport_is_given_no_more_than_it_wants(tmp_path: Path) -> None:
         writer.write(reply)
     most = 0
     while not writer.flush():
+        assert writer.unsent_bytes >= transport.waiting > 0
         most = max(most, transport.waiting)
         transport.waiting = 0
         writer.set_paused(False)

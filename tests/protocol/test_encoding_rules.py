@@ -1,9 +1,18 @@
 """What a version cannot say is refused, dropped or defaulted as Kafka does it."""
 
+import struct
+
 import pytest
 
 from moldau.ids import NO_UUID
-from moldau.protocol.messages.fetch import FetchRequest
+from moldau.protocol.message import PackedRows
+from moldau.protocol.messages.fetch import (
+    AbortedTransaction,
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
 from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest
 from moldau.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from moldau.protocol.messages.offset_fetch import OffsetFetchRequest
@@ -47,6 +56,23 @@ def test_a_null_is_refused_where_the_version_allows_none() -> None:
     with pytest.raises(ValueError, match=r"MetadataRequestTopic\.name.*version 9"):
         request.encode(9)
     assert request.encode(10)
+
+
+@pytest.mark.parametrize("count", [1, 3, 200])
+@pytest.mark.parametrize("version", [4, 11, 12, 18])
+def test_what_is_packed_is_written_as_its_items_are(version: int, count: int) -> None:
+    items = [AbortedTransaction(1 << 40 | each, each - 100) for each in range(count)]
+    one_by_one = PartitionData(aborted_transactions=items, records=b"records")
+    packed = PartitionData(aborted_transactions=[], records=b"records")
+    rows = b"".join(
+        b"__" + struct.pack(">qq", each.producer_id, each.first_offset) + b"____" for each in items
+    )
+    packed.packed_aborted_transactions = PackedRows(rows, row_bytes=22, at=2)
+    written = [
+        FetchResponse(responses=[FetchableTopicResponse(partitions=[each])]).encode(version)
+        for each in (one_by_one, packed)
+    ]
+    assert written[0] == written[1]
 
 
 def test_null_and_empty_arrays_differ() -> None:

@@ -53,6 +53,16 @@ def test_a_schema_is_read_as_documented() -> None:
     assert ident.versions == Versions(1, 3)
 
 
+def test_an_array_of_fixed_size_may_be_packed() -> None:
+    text = (
+        "data Example versions=0 flexible=0+\n  items [Item]? packed\n    id int64\n    at int32\n"
+    )
+    (items,) = parse("example", text).messages[0].fields.fields
+    assert items.is_packed
+    assert items.struct is not None
+    assert items.struct.fixed_size == 12
+
+
 def test_an_array_is_bounded_by_the_smallest_element_of_its_versions() -> None:
     file = parse("example", EXAMPLE)
     scope = scopes_of(file.messages, file.structs)["ExampleRequest"]

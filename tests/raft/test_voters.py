@@ -47,3 +47,19 @@ def test_voters_survive_the_log() -> None:
     written = voters.to_record().encode(0)
     record, _ = VotersRecord.decode(written, 0, 0)
     assert VoterSet.from_record(record) == voters
+
+
+def test_the_order_of_endpoints_does_not_matter() -> None:
+    one, two = VoterEndpoint("A", "host", 1), VoterEndpoint("B", "host", 2)
+    assert Voter(1, NO_UUID, (one, two)).is_same(Voter(1, NO_UUID, (two, one)))
+    assert not Voter(1, NO_UUID, (one,)).is_same(Voter(1, NO_UUID, (two,)))
+    assert not Voter(1, NO_UUID, (one,)).is_same(Voter(1, NO_UUID, (one,), 0, 0))
+
+
+def test_a_voter_is_a_node_and_its_directory_if_that_is_known() -> None:
+    static, dynamic = VoterSet.of(Voter(1)), VoterSet.of(Voter(1, bytes(15) + b"x"))
+    assert static.has(1, bytes(15) + b"y")
+    assert not dynamic.has(1, bytes(15) + b"y")
+    assert dynamic.has(1, bytes(15) + b"x")
+    assert not static.has(2, NO_UUID)
+    assert dynamic.without_voter(1) == VoterSet()

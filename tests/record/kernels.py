@@ -26,6 +26,7 @@ MODULES = (
     "moldau.record.scatter",
     "moldau.record.renumber",
     "moldau.record.refused",
+    "moldau.record.replicated_run",
 )
 
 
@@ -34,7 +35,7 @@ class Kernel:
 
     def __init__(self, modules: list[ModuleType]) -> None:
         columns, batch_run, offset_map, retention_filter, run_filter, rebase, *writing = modules
-        gather, key_hash, scatter, renumber, refused = writing
+        gather, key_hash, scatter, renumber, refused, replicated_run = writing
         self.is_compiled = not str(columns.__file__).endswith(".py")
         self.index_records = columns.index_records
         self.find_run = batch_run.find_run
@@ -50,6 +51,7 @@ class Kernel:
         self.write_records = scatter.write_records
         self.renumber = renumber.renumber
         self.RefusedRecords = refused.RefusedRecords
+        self.find_replicated = replicated_run.find_replicated
 
 
 def load_plain() -> Kernel:

@@ -33,7 +33,7 @@ def batch_of(keys: list[Any]) -> tuple[bytes, int]:
 def test_it_knows_the_latest_offset_of_every_key(
     kernel: Kernel, batches: list[list[Any]], start: int
 ) -> None:
-    offset_map = kernel.OffsetMap(MEBIBYTE)
+    offset_map = kernel.OffsetMap(MEBIBYTE, seed=bytes(16))
     model: dict[bytes, int] = {}
     offset = start
     for batch in batches:
@@ -48,7 +48,7 @@ def test_it_knows_the_latest_offset_of_every_key(
 
 @both_kernels
 def test_keys_of_every_length_are_told_apart(kernel: Kernel) -> None:
-    offset_map = kernel.OffsetMap(MEBIBYTE)
+    offset_map = kernel.OffsetMap(MEBIBYTE, seed=bytes(16))
     zeros = [bytes(length) for length in range(70)] + [b"x" * 100_000]
     assert offset_map.put_records(*batch_of(zeros), 0, 0)
     assert [offset_map.get(key) for key in zeros] == list(range(len(zeros)))
@@ -56,14 +56,14 @@ def test_keys_of_every_length_are_told_apart(kernel: Kernel) -> None:
 
 @both_kernels
 def test_records_before_the_first_offset_asked_for_are_left_out(kernel: Kernel) -> None:
-    offset_map = kernel.OffsetMap(MEBIBYTE)
+    offset_map = kernel.OffsetMap(MEBIBYTE, seed=bytes(16))
     assert offset_map.put_records(*batch_of([b"a", b"b", b"a", b"c"]), 100, 102)
     assert [offset_map.get(key) for key in (b"a", b"b", b"c")] == [102, -1, 103]
 
 
 @both_kernels
 def test_an_offset_never_goes_back(kernel: Kernel) -> None:
-    offset_map = kernel.OffsetMap(MEBIBYTE)
+    offset_map = kernel.OffsetMap(MEBIBYTE, seed=bytes(16))
     offset_map.put_records(*batch_of([b"a"]), 50, 0)
     offset_map.put_records(*batch_of([b"a"]), 40, 0)
     offset_map.note_offset(30)
@@ -74,7 +74,7 @@ def test_an_offset_never_goes_back(kernel: Kernel) -> None:
 
 @both_kernels
 def test_a_full_map_has_taken_the_records_up_to_its_latest_offset(kernel: Kernel) -> None:
-    offset_map = kernel.OffsetMap(10 * 24, 0.5)
+    offset_map = kernel.OffsetMap(10 * 24, 0.5, seed=bytes(16))
     assert offset_map.max_entries == 5
     batch = [b"a", b"b", b"a", b"c", None, b"d", b"e", b"a", b"f", b"a"]
     assert not offset_map.put_records(*batch_of(batch), 10, 0)
@@ -90,7 +90,7 @@ def test_a_full_map_has_taken_the_records_up_to_its_latest_offset(kernel: Kernel
 def test_a_map_that_grew_to_its_limit_has_forgotten_nothing(
     kernel: Kernel, load_factor: float
 ) -> None:
-    offset_map = kernel.OffsetMap(20_000 * 24, load_factor)
+    offset_map = kernel.OffsetMap(20_000 * 24, load_factor, seed=bytes(16))
     distinct = [b"key %d" % i for i in range(offset_map.max_entries)]
     for start in range(0, len(distinct), 700):
         assert offset_map.put_records(*batch_of(distinct[start : start + 700]), start, 0)
@@ -102,7 +102,7 @@ def test_a_map_that_grew_to_its_limit_has_forgotten_nothing(
 
 @both_kernels
 def test_entries_that_were_moved_in_several_steps_are_all_there(kernel: Kernel) -> None:
-    offset_map = kernel.OffsetMap(4 * MEBIBYTE)
+    offset_map = kernel.OffsetMap(4 * MEBIBYTE, seed=bytes(16))
     distinct = [b"%d" % i for i in range(90_000)]
     for start in range(0, len(distinct), 15_000):
         assert offset_map.put_records(*batch_of(distinct[start : start + 15_000]), start, 0)
@@ -111,7 +111,7 @@ def test_entries_that_were_moved_in_several_steps_are_all_there(kernel: Kernel) 
 
 @both_kernels
 def test_a_cleared_map_is_empty_and_can_be_filled_again(kernel: Kernel) -> None:
-    offset_map = kernel.OffsetMap(MEBIBYTE)
+    offset_map = kernel.OffsetMap(MEBIBYTE, seed=bytes(16))
     offset_map.put_records(*batch_of([b"a", b"b"]), 7, 0)
     offset_map.clear()
     assert (offset_map.size, offset_map.latest_offset, offset_map.get(b"a")) == (0, -1, -1)
@@ -121,7 +121,7 @@ def test_a_cleared_map_is_empty_and_can_be_filled_again(kernel: Kernel) -> None:
 
 @both_kernels
 def test_nothing_is_put_of_damaged_records(kernel: Kernel) -> None:
-    offset_map = kernel.OffsetMap(MEBIBYTE)
+    offset_map = kernel.OffsetMap(MEBIBYTE, seed=bytes(16))
     data, count = batch_of([b"a", b"b", b"c"])
     with pytest.raises(ValueError, match="record 2 is damaged at position"):
         offset_map.put_records(data[:-1] + b"\x7f", count, 0, 0)
@@ -132,7 +132,7 @@ def test_nothing_is_put_of_damaged_records(kernel: Kernel) -> None:
 @pytest.mark.parametrize("base_offset", [-1, 2**63 - 2**31, 2**63 - 1])
 def test_offsets_that_could_overflow_are_refused(kernel: Kernel, base_offset: int) -> None:
     with pytest.raises(ValueError, match=f"base offset {base_offset} is out of range"):
-        kernel.OffsetMap(MEBIBYTE).put_records(*batch_of([b"a"]), base_offset, 0)
+        kernel.OffsetMap(MEBIBYTE, seed=bytes(16)).put_records(*batch_of([b"a"]), base_offset, 0)
 
 
 @both_kernels
@@ -141,12 +141,12 @@ def test_a_map_without_room_for_a_key_is_refused(
     kernel: Kernel, memory_bytes: int, load_factor: float
 ) -> None:
     with pytest.raises(ValueError, match=f"offset map of {memory_bytes} bytes"):
-        kernel.OffsetMap(memory_bytes, load_factor)
+        kernel.OffsetMap(memory_bytes, load_factor, seed=bytes(16))
 
 
 @both_kernels
 def test_a_map_may_be_larger_than_the_memory_of_the_machine(kernel: Kernel) -> None:
-    offset_map = kernel.OffsetMap(1 << 50)
+    offset_map = kernel.OffsetMap(1 << 50, seed=bytes(16))
     assert offset_map.put_records(*batch_of([b"a"]), 0, 0)
     assert offset_map.max_entries > 1 << 31
 

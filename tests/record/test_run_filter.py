@@ -65,7 +65,7 @@ def test_a_run_is_filtered_as_its_batches_would_be(
     if run is None:
         return
     offsets = st.integers(START_OFFSET, run.next_offset + 3)
-    offset_map = kernel.OffsetMap(1 << 16)
+    offset_map = kernel.OffsetMap(1 << 16, seed=bytes(16))
     for key in (b"a", b"b", b"c"):
         # As if the last record of this key were here or there.
         offset_map.put_records(encode_record(0, 0, key, b"", ()), 1, data.draw(offsets), 0)
@@ -101,7 +101,7 @@ def test_timestamps_that_could_overflow_are_left_to_the_caller(kernel: Kernel) -
         [Made(0, 0, -1, 0, contents[:1], 0), Made(0, 0, -1, 0, contents, 0)] * 2
     )
     run = kernel.find_run(b"".join(encoded), 0, START_OFFSET)
-    offset_map = kernel.OffsetMap(1 << 16)
+    offset_map = kernel.OffsetMap(1 << 16, seed=bytes(16))
     run_filter = kernel.RunFilter(run, offset_map, array("q"), NOW_MS)
     assert [run_filter.write(first).stop for first in (0, 2)] == [1, 3]
     assert bytes(run_filter.write(2).data) == encoded[2]
@@ -114,7 +114,7 @@ def test_many_small_batches_are_one_buffer(kernel: Kernel) -> None:
     made = [Made(0, 0, -1, 0, [Content(1, 0, b"%d" % (i % 7), b"v")], 0) for i in range(count)]
     _, encoded = encode_all(made)
     run = kernel.find_run(b"".join(encoded), 0, START_OFFSET)
-    offset_map = kernel.OffsetMap(1 << 16)
+    offset_map = kernel.OffsetMap(1 << 16, seed=bytes(16))
     assert offset_map.put_columns(run.records, START_OFFSET, 0) == count
     written = kernel.RunFilter(run, offset_map, array("q"), NOW_MS).write(0)
     assert (written.stop, written.kept) == (count, 7)

@@ -4,7 +4,7 @@ import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,6 +13,7 @@ from moldau.spark.java import Java, java_home
 from moldau.spark.session import (
     FILTER_PUSHDOWN,
     prepare_environment,
+    register,
     session,
     settings,
     temporary_files,
@@ -20,6 +21,8 @@ from moldau.spark.session import (
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from tests.spark.conftest import NewTopic
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
@@ -114,3 +117,32 @@ def test_what_a_session_that_runs_cannot_take_is_refused(
 def test_a_session_is_found_from_every_thread(spark: "SparkSession") -> None:
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(session).result() is spark
+
+
+def environment_of(spark: "SparkSession", source: str) -> dict[str, str]:
+    """The environment that Spark keeps for a source that is registered."""
+    jvm_session: Any = spark._jsparkSession
+    registered = jvm_session.sessionState().dataSourceManager().lookupDataSource(source)
+    return dict(registered.dataSourceCls().envVars())
+
+
+def test_a_streaming_query_adds_nothing_to_the_environment_of_its_source(
+    spark: "SparkSession", new_topic: "NewTopic", bootstrap: str, tmp_path: Path
+) -> None:
+    # Two that add the same variable at once would break the map for good.
+    register(spark)
+    before = environment_of(spark, "moldau")
+    stream = spark.readStream.format("moldau").option("subscribe", new_topic(3))
+    query = (
+        stream.option("kafka.bootstrap.servers", bootstrap)
+        .option("startingOffsets", "earliest")
+        .load()
+        .writeStream.format("noop")
+        .option("checkpointLocation", str(tmp_path))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    after = environment_of(spark, "moldau")
+    assert after != before
+    assert after.keys() == before.keys()

@@ -8,6 +8,7 @@ import pytest
 
 from moldau.client.partitioner import partition_of_key
 from moldau.spark import PipelineError, exactly_once, readable_errors
+from tests.client.fake_leaders import FakeLeaders, record_at
 from tests.spark.conftest import NewTopic
 
 if TYPE_CHECKING:
@@ -124,9 +125,34 @@ def test_a_stream_is_written_and_goes_on_from_its_checkpoint(
     assert sorted(values) == sorted(expected)
 
 
-def test_exactly_once_without_transactions_is_refused_at_once(
+def test_a_stream_is_written_exactly_once_and_goes_on_from_its_checkpoint(
     spark: "SparkSession", bootstrap: str, new_topic: NewTopic, tmp_path: Path
 ) -> None:
+    source, target = new_topic(40, 40), new_topic(0, 0, 0)
+    stream = spark.readStream.format("moldau").option("kafka.bootstrap.servers", bootstrap)
+    rows = stream.options(
+        subscribe=source, startingOffsets="earliest", maxOffsetsPerTrigger=30
+    ).load()
+    for _ in range(2):
+        query = exactly_once(
+            rows.selectExpr("value as key", "value"),
+            checkpoint=str(tmp_path),
+            bootstrap=bootstrap,
+            topic=target,
+            trigger={"availableNow": True},
+        )
+        query.awaitTermination()
+    values = [row.value for row in read(spark, bootstrap, target)]
+    expected = [b"%d:%d" % (partition, offset) for partition in range(2) for offset in range(40)]
+    assert sorted(values) == sorted(expected)
+
+
+def test_exactly_once_without_transactions_is_refused_at_once(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
     rows = spark.readStream.format("rate").load().selectExpr("cast(value as string) as value")
-    with pytest.raises(PipelineError, match="has no transactions, which exactly once needs"):
-        exactly_once(rows, checkpoint=str(tmp_path), bootstrap=bootstrap, topic=new_topic())
+    with (
+        FakeLeaders(record_at) as without,
+        pytest.raises(PipelineError, match="has no transactions, which exactly once needs"),
+    ):
+        exactly_once(rows, checkpoint=str(tmp_path), bootstrap=without.bootstrap, topic="t")

@@ -14,6 +14,7 @@ from moldau.client.group_admin import GroupAdmin
 from moldau.client.group_consumer import GroupConsumer
 from moldau.client.producer import Producer
 from moldau.ids import TopicPartition
+from moldau.spark import positions
 from moldau.spark.errors import PipelineError
 from moldau.spark.source import MoldauDataSource
 from tests.spark.conftest import NewTopic
@@ -265,6 +266,25 @@ def test_a_topic_made_anew_under_a_checkpoint_is_lost_data(
         assert stream.trigger() == []
     send(bootstrap, topic, b"more")
     assert lenient.trigger() == ["more"]
+
+
+def test_a_topic_that_is_deleted_while_its_end_is_asked_for_is_lost_data(
+    bootstrap: str, new_topic: NewTopic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = new_topic(2)
+    stream = Stream(bootstrap, topic, subscribe="", subscribePattern=topic)
+    assert stream.trigger() == ["0:0", "0:1"]
+    list_offsets = positions.list_offsets
+
+    def delete_before(*args: Any, **kwargs: Any) -> Any:
+        monkeypatch.setattr(positions, "list_offsets", list_offsets)
+        with Admin(bootstrap) as admin:
+            admin.delete_topics([topic])
+        return list_offsets(*args, **kwargs)
+
+    monkeypatch.setattr(positions, "list_offsets", delete_before)
+    with pytest.raises(PipelineError, match=f"{topic}-0 may be lost: it is not there any more"):
+        stream.trigger()
 
 
 def test_a_batch_is_not_repeated_on_a_topic_made_anew(bootstrap: str, new_topic: NewTopic) -> None:

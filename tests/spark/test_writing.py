@@ -1,18 +1,18 @@
 """When a task is done its rows are in the topic: on a real broker, without Spark."""
 
 import random
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from tools.brokers import free_port
 
 from moldau.client.admin import Admin
 from moldau.client.partitioner import partition_of_key
 from moldau.spark.errors import PipelineError
 from moldau.spark.sink_options import parse_sink_options
-from moldau.spark.writing import write_rows
+from moldau.spark.writing import send_rows, write_rows
 from tests.client.reading import read_all
 from tests.running import RunningBroker
 from tests.spark.conftest import NewTopic
@@ -89,9 +89,7 @@ def test_batches_that_the_topic_refuses_are_made_smaller(
 
 
 def test_a_broker_that_is_not_there_is_named() -> None:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     with pytest.raises(PipelineError, match=f"cannot connect to 127.0.0.1:{port}"):
         write(f"127.0.0.1:{port}", numbered(0, 1), topic="orders")
 
@@ -107,3 +105,60 @@ def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_a_topic_that_does_not_exist_is_named(strict: str) -> None:
     with pytest.raises(PipelineError, match="topic nope does not exist"):
         write(strict, numbered(0, 1), topic="nope")
+
+
+def test_rows_that_cannot_be_written_are_left_out_where_that_is_asked_for(
+    bootstrap: str, new_topic: NewTopic
+) -> None:
+    small = new_topic(configs={"max.message.bytes": "1000"})
+    keyed = new_topic(configs={"cleanup.policy": "compact"})
+    rows: list[tuple[str, int | None, bytes | None, bytes]] = [
+        *((small, None, None, b"small %d" % number) for number in range(20)),
+        (small, None, None, b"x" * 2000),
+        (small, None, None, b"after"),
+        (small, 7, None, b"nowhere"),
+        (small, None, None, b"y" * 20_000),
+        ("not/a topic", None, None, b"invalid"),
+        *((keyed, None, b"k%d" % number, b"keyed %d" % number) for number in range(20)),
+        (keyed, None, None, b"no key"),
+        (keyed, None, b"last", b"keyed last"),
+    ]
+    topics, partitions, keys, values = zip(*rows, strict=True)
+    batch = pa.RecordBatch.from_pydict(
+        {
+            "topic": topics,
+            "partition": pa.array(partitions, pa.int32()),
+            "key": pa.array(keys, pa.binary()),
+            "value": values,
+        }
+    )
+    settings = {"kafka.bootstrap.servers": bootstrap, "kafka.max.request.size": "10000"}
+    left_out: list[tuple[int, str]] = []
+    writer = send_rows(
+        iter([batch]),
+        parse_sink_options(settings),
+        lambda count, reason: left_out.append((count, reason)),
+    )
+    # Records without a key go to a compacted topic no more than large ones; the others stay.
+    assert writer.written == 42
+    assert [record.value for record in read_all(bootstrap, small, 21)] == [
+        *(b"small %d" % number for number in range(20)),
+        b"after",
+    ]
+    assert [record.value for record in read_all(bootstrap, keyed, 21)] == [
+        *(b"keyed %d" % number for number in range(20)),
+        b"keyed last",
+    ]
+    assert [count for count, _ in left_out] == [1] * 5
+    said = "\n".join(reason for _, reason in left_out)
+    for words in ("max.request.size=10000", "partition 7", "not/a topic", "max.message.bytes"):
+        assert words in said, said
+
+
+def test_brokers_that_are_away_leave_no_row_out() -> None:
+    batch = pa.RecordBatch.from_pydict({"topic": ["any"], "value": [b"x"]})
+    refused: list[str] = []
+    parsed = parse_sink_options({"kafka.bootstrap.servers": "127.0.0.1:1"})
+    with pytest.raises(PipelineError):
+        send_rows(iter([batch]), parsed, lambda _, reason: refused.append(reason))
+    assert refused == []

@@ -3,9 +3,9 @@
 import pytest
 
 from moldau.clock import ManualClock
-from moldau.storage.partition_log import PartitionLog
-from moldau.storage.simulated_disk import SimulatedDisk
-from tests.storage.log_cleaning import compacted_log
+from moldau.simulator.disk import SimulatedDisk
+from moldau.storage.log.partition_log import PartitionLog
+from tests.storage.cleaner.log_cleaning import compacted_log
 from tests.storage.log_making import START_MS
 
 

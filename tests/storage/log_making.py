@@ -10,13 +10,13 @@ from moldau.ids import TopicPartition
 from moldau.protocol.primitives import FileRegion
 from moldau.record.header import iter_headers
 from moldau.record.records import BatchBuilder, decode_records
-from moldau.storage.disk import Disk
-from moldau.storage.late_writes import Executor
-from moldau.storage.log_context import LogContext
-from moldau.storage.log_results import FetchData
-from moldau.storage.partition_log import PartitionLog
-from moldau.storage.recovery import open_log
-from moldau.storage.simulated_disk import SimulatedDisk
+from moldau.simulator.disk import SimulatedDisk
+from moldau.storage.disk.disk import Disk
+from moldau.storage.disk.late_writes import Executor
+from moldau.storage.log.log_context import LogContext
+from moldau.storage.log.log_results import FetchData
+from moldau.storage.log.partition_log import PartitionLog
+from moldau.storage.log.recovery import open_log
 
 TOPIC_PARTITION = TopicPartition("orders", 0)
 DIRECTORY = "/data/orders-0"

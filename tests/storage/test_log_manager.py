@@ -13,20 +13,22 @@ from moldau.clock import ManualClock
 from moldau.config.topic import LogConfig
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import TopicPartition
-from moldau.storage.checkpoint import (
+from moldau.simulator.disk import SimulatedDisk, keep_everything, keep_nothing
+from moldau.storage.disk.checkpoint import (
     CLEANER_OFFSET_CHECKPOINT,
     LOG_START_OFFSET_CHECKPOINT,
     RECOVERY_POINT_CHECKPOINT,
     has_clean_shutdown,
+    read_clean_shutdown,
     read_offsets,
     read_partition_metadata,
 )
-from moldau.storage.directory_lock import DirectoryInUse
-from moldau.storage.disk import Disk, RealDisk
-from moldau.storage.late_writes import Executor
+from moldau.storage.disk.directory_lock import DirectoryInUse
+from moldau.storage.disk.disk import Disk, RealDisk
+from moldau.storage.disk.late_writes import Executor
 from moldau.storage.log_dirs import DELETE, FUTURE, STRAY, parse_directory, suffixed_name
 from moldau.storage.log_manager import LogManager
-from moldau.storage.simulated_disk import SimulatedDisk, keep_everything, keep_nothing
+from moldau.storage.running_marks import killed_broker_epoch
 from tests.storage.log_making import START_MS, Later, append, read_all
 
 CONFIG = LogConfig(segment_bytes=500)
@@ -91,7 +93,7 @@ def test_the_marker_of_a_clean_stop_is_gone_while_the_broker_runs() -> None:
     assert has_clean_shutdown(disk, "/d1")
     again = LogManager(["/d1"], disk=disk, clock=ManualClock(), rng=random.Random(1))
     again.open_directories()
-    assert again.read_broker_epoch() == 77
+    assert read_clean_shutdown(disk, "/d1") == 77
     again.load(lambda topic: CONFIG)
     assert again.was_clean_shutdown
     assert not has_clean_shutdown(disk, "/d1")
@@ -103,12 +105,69 @@ def test_after_kill_9_everything_acknowledged_is_there() -> None:
     log = manager.get_or_create(ORDERS, CONFIG, TOPIC_ID)
     for number in range(9):
         append(log, b"%d" % number * 100)
-    manager.checkpoint_recovery_points(START_MS)
+    manager.checkpoint_recovery_points()
     expected = read_all(log)
     disk.crash(keep_everything)
     found = started(disk).get(ORDERS)
     assert found is not None
     assert read_all(found) == expected
+
+
+def test_a_broker_that_was_killed_knows_that_it_has_lost_nothing_until_its_logs_are_opened() -> (
+    None
+):
+    disk = SimulatedDisk()
+    manager = started(disk)
+    append(manager.get_or_create(ORDERS, CONFIG, TOPIC_ID), b"a")
+    manager.mark_running(77)
+    disk.kill()
+    assert killed_broker_epoch(disk, ["/d1"]) == 77
+    again = started(disk)
+    assert again.is_complete
+    # Another attempt would not know what this one may have removed.
+    assert killed_broker_epoch(disk, ["/d1"]) == -1
+
+
+def test_a_log_that_was_cut_is_not_complete() -> None:
+    disk = SimulatedDisk()
+    manager = started(disk)
+    log = manager.get_or_create(ORDERS, CONFIG, TOPIC_ID)
+    append(log, b"a" * 100)
+    append(log, b"b" * 100)
+    segment = log.segments.active
+    disk.damage(segment.log.path, segment.size - 5, b"?")
+    disk.kill()
+    again = started(disk)
+    assert not again.is_complete
+
+
+def test_a_directory_that_fails_takes_every_mark_with_it() -> None:
+    disk = SimulatedDisk()
+    manager = started(disk, "/d1", "/d2")
+    log = manager.get_or_create(ORDERS, CONFIG, TOPIC_ID, log_dir="/d1")
+    manager.mark_running(77)
+    disk.fail_next("append", "/d1/*.log", errno.EIO)
+    # The device does not take this either.
+    disk.fail_next("remove", "/d1/*", errno.EIO, count=9)
+    with pytest.raises(ApiError):
+        append(log, b"a")
+    manager.mark_running(78)
+    disk.kill()
+    assert killed_broker_epoch(disk, ["/d1"]) == -1
+    assert killed_broker_epoch(disk, ["/d2"]) == -1
+    assert not started(disk, "/d1", "/d2").dirs.offline
+
+
+def test_a_directory_that_is_offline_at_the_start_may_lack_records() -> None:
+    disk = SimulatedDisk()
+    manager = started(disk, "/d1", "/d2")
+    manager.mark_running(77)
+    disk.kill()
+    disk.fail_next("list_dir", "/d1", errno.EIO)
+    again = started(disk, "/d1", "/d2")
+    assert not again.is_complete
+    again.mark_running(78)
+    assert killed_broker_epoch(disk, ["/d2"]) == -1
 
 
 def test_a_recovery_point_is_never_ahead_of_the_device() -> None:
@@ -117,7 +176,7 @@ def test_a_recovery_point_is_never_ahead_of_the_device() -> None:
     log = manager.get_or_create(ORDERS, CONFIG, TOPIC_ID)
     for number in range(9):
         append(log, b"%d" % number * 100)
-    manager.checkpoint_recovery_points(START_MS)
+    manager.checkpoint_recovery_points()
     point = read_offsets(disk, f"/d1/{RECOVERY_POINT_CHECKPOINT}")[ORDERS]
     assert 0 < point == log.recovery_point < 9
     disk.crash(keep_nothing, lose_names=True)
@@ -181,9 +240,11 @@ def test_a_deleted_log_gives_its_name_free_and_its_bytes_later() -> None:
     new = manager.get_or_create(ORDERS, CONFIG, bytes(reversed(TOPIC_ID)))
     assert new.log_end_offset == 0
 
-    manager.delete_expired_directories(clock.now_ms() + 59_999)
+    clock.advance(59_999)
+    manager.delete_expired_directories()
     assert disk.exists(log.directory)
-    manager.delete_expired_directories(clock.now_ms() + 60_000)
+    clock.advance(1)
+    manager.delete_expired_directories()
     assert not disk.exists(log.directory)
     assert disk.exists(new.directory)
 
@@ -195,7 +256,7 @@ def test_a_deleted_log_does_not_vouch_for_its_namesake() -> None:
     for _ in range(20):
         append(log, b"x" * 100)
     log.flush()
-    manager.checkpoint_recovery_points(START_MS)
+    manager.checkpoint_recovery_points()
     manager.delete(ORDERS)
     new = manager.get_or_create(ORDERS, CONFIG, bytes(reversed(TOPIC_ID)))
     assert read_offsets(disk, f"/d1/{RECOVERY_POINT_CHECKPOINT}") == {}
@@ -214,7 +275,7 @@ def test_a_deletion_that_was_interrupted_is_finished_by_the_next_start() -> None
     manager.shutdown()
     again = started(disk)
     assert again.get(ORDERS) is None
-    again.delete_expired_directories(START_MS)
+    again.delete_expired_directories()
     assert not disk.exists(log.directory)
 
 
@@ -224,12 +285,14 @@ def test_stray_partitions_are_put_aside() -> None:
     manager.get_or_create(ORDERS, CONFIG, TOPIC_ID)
     manager.get_or_create(TopicPartition("kept", 1), CONFIG, TOPIC_ID)
     manager.shutdown()
-    again = started(disk, is_stray=lambda tp, topic_id: tp.topic == "orders")
+    clock = ManualClock(START_MS)
+    again = started(disk, clock=clock, is_stray=lambda tp, topic_id: tp.topic == "orders")
     assert list(again.logs) == [TopicPartition("kept", 1)]
     names = [parse_directory(name) for name in disk.list_dir("/d1")]
     assert (ORDERS, STRAY) in names
     # Nobody finds it at the next start either, and nothing removes it.
-    again.delete_expired_directories(START_MS + 10**9)
+    clock.advance(10**9)
+    again.delete_expired_directories()
     again.shutdown()
     assert list(started(disk).logs) == [TopicPartition("kept", 1)]
     assert (ORDERS, STRAY) in [parse_directory(name) for name in disk.list_dir("/d1")]
@@ -281,7 +344,7 @@ def test_start_offsets_are_written_where_the_segments_do_not_say_them() -> None:
     append(log, b"a", b"b", b"c")
     append(other, b"a")
     log.delete_records_before(2)
-    manager.checkpoint_log_start_offsets(START_MS)
+    manager.checkpoint_log_start_offsets()
     assert read_offsets(disk, f"/d1/{LOG_START_OFFSET_CHECKPOINT}") == {ORDERS: 2}
     disk.crash(keep_everything)
     found = started(disk).get(ORDERS)
@@ -307,9 +370,9 @@ def test_checkpoints_that_did_not_change_are_not_written_again() -> None:
     disk = SimulatedDisk()
     manager = started(disk)
     append(manager.get_or_create(ORDERS, CONFIG, TOPIC_ID), b"a")
-    manager.checkpoint_recovery_points(START_MS)
+    manager.checkpoint_recovery_points()
     operations = disk.operations
-    manager.checkpoint_recovery_points(START_MS)
+    manager.checkpoint_recovery_points()
     assert disk.operations == operations
 
 
@@ -412,12 +475,12 @@ def test_a_full_disk_fails_requests_and_recovers() -> None:
         manager.get_or_create(TopicPartition("new", 0), CONFIG, TOPIC_ID)
     with pytest.raises(ApiError):
         log.flush()
-    manager.checkpoint_recovery_points(START_MS)
+    manager.checkpoint_recovery_points()
     disk.capacity = None
     assert append(log, b"c") == 1
     log.flush()
     assert append(manager.get_or_create(TopicPartition("new", 0), CONFIG, TOPIC_ID), b"a") == 0
-    manager.checkpoint_recovery_points(START_MS)
+    manager.checkpoint_recovery_points()
     assert read_offsets(disk, f"/d1/{RECOVERY_POINT_CHECKPOINT}")[ORDERS] == 2
     assert offline == []
 

@@ -14,16 +14,16 @@ from moldau.clock import ManualClock
 from moldau.config.topic import LogConfig
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import TopicPartition
-from moldau.storage.log_copy import LogCopy
-from moldau.storage.log_dirs import DELETE, FUTURE, parse_directory
-from moldau.storage.log_manager import LogManager
-from moldau.storage.partition_log import PartitionLog
-from moldau.storage.simulated_disk import (
+from moldau.simulator.disk import (
     PowerCut,
     SimulatedDisk,
     keep_everything,
     keep_nothing,
 )
+from moldau.storage.log.log_copy import LogCopy
+from moldau.storage.log.partition_log import PartitionLog
+from moldau.storage.log_dirs import DELETE, FUTURE, parse_directory
+from moldau.storage.log_manager import LogManager
 from tests.storage.log_making import EPOCH, START_MS, TOPIC_PARTITION, append, batch, read_all
 
 CONFIG = LogConfig(segment_bytes=700, index_interval_bytes=100)
@@ -267,7 +267,10 @@ def test_the_log_stays_when_the_new_disk_dies_in_the_exchange() -> None:
     assert list(manager.dirs.offline) == [NEW]
     assert (manager.logs[TOPIC_PARTITION], log.directory) == (log, f"{OLD}/{TOPIC_PARTITION}")
     assert append(log, b"goes on") == 20
-    manager.delete_expired_directories(START_MS + 10**9)
+    clock = manager.context.clock
+    assert isinstance(clock, ManualClock)
+    clock.advance(10**9)
+    manager.delete_expired_directories()
     assert names(disk, "") == [OLD]
 
 

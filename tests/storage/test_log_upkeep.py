@@ -10,10 +10,10 @@ import pytest
 from moldau.clock import ManualClock
 from moldau.config.topic import LogConfig
 from moldau.ids import TopicPartition
+from moldau.simulator.disk import SimulatedDisk
+from moldau.storage.log.partition_log import PartitionLog
 from moldau.storage.log_manager import LogManager
 from moldau.storage.log_upkeep import LogUpkeep
-from moldau.storage.partition_log import PartitionLog
-from moldau.storage.simulated_disk import SimulatedDisk
 from tests.storage.log_making import EPOCH, START_MS, append, batch
 
 ORDERS = TopicPartition("orders", 0)
@@ -44,35 +44,42 @@ def finish(steps: Iterator[int]) -> int:
 def test_logs_are_flushed_when_flush_ms_have_passed() -> None:
     clock = ManualClock(START_MS)
     manager = started(SimulatedDisk(), clock)
-    upkeep = LogUpkeep(manager)
+    upkeep = LogUpkeep(manager, clock)
     log = manager.get_or_create(ORDERS, LogConfig(flush_ms=1000))
     never = manager.get_or_create(TopicPartition("never", 0), LogConfig())
     append(log, b"a")
     append(never, b"a")
-    finish(upkeep.flush_dirty_logs(START_MS + 999))
+    clock.advance(999)
+    finish(upkeep.flush_dirty_logs())
     assert log.recovery_point == 0
-    clock.advance(1000)
-    finish(upkeep.flush_dirty_logs(clock.now_ms()))
+    clock.advance(1)
+    finish(upkeep.flush_dirty_logs())
     assert (log.recovery_point, never.recovery_point) == (1, 0)
 
 
 def test_producers_expire() -> None:
-    manager = started(SimulatedDisk())
+    clock = ManualClock(START_MS)
+    manager = started(SimulatedDisk(), clock)
     log = manager.get_or_create(ORDERS, LogConfig())
     log.append_as_leader(batch(b"a", producer_id=4, sequence=0), EPOCH, START_MS)
-    upkeep = LogUpkeep(manager)
-    assert finish(upkeep.remove_expired_producers(START_MS + 86_399_999)) == 0
-    assert finish(upkeep.remove_expired_producers(START_MS + 86_400_000)) == 1
+    upkeep = LogUpkeep(manager, clock)
+    clock.advance(86_399_999)
+    assert finish(upkeep.remove_expired_producers()) == 0
+    clock.advance(1)
+    assert finish(upkeep.remove_expired_producers()) == 1
 
 
 def test_retention_reaches_every_log() -> None:
-    disk = SimulatedDisk(clock=ManualClock(START_MS))
-    manager = started(disk)
-    upkeep = LogUpkeep(manager)
+    clock = ManualClock(START_MS)
+    disk = SimulatedDisk(clock=clock)
+    manager = started(disk, clock)
+    upkeep = LogUpkeep(manager, clock)
     logs = [log_of_segments(manager, partition) for partition in range(3)]
-    assert list(upkeep.delete_old_segments(START_MS + 11)) == [5, 5, 5]
+    clock.advance(11)
+    assert list(upkeep.delete_old_segments()) == [5, 5, 5]
     assert [log.log_start_offset for log in logs] == [10, 10, 10]
-    finish(upkeep.remove_deleted_files(START_MS + 60_000))
+    clock.advance(60_000)
+    finish(upkeep.remove_deleted_files())
     for log in logs:
         assert not any(name.endswith(".deleted") for name in disk.list_dir(log.directory))
 
@@ -80,7 +87,7 @@ def test_retention_reaches_every_log() -> None:
 def test_each_step_is_one_log() -> None:
     manager = started(SimulatedDisk(clock=ManualClock(START_MS)))
     logs = [log_of_segments(manager, partition) for partition in range(3)]
-    steps = LogUpkeep(manager).delete_old_segments(START_MS + 11)
+    steps = LogUpkeep(manager, ManualClock(START_MS + 11)).delete_old_segments()
     next(steps)
     assert [log.log_start_offset for log in logs] == [10, 0, 0]
 
@@ -88,7 +95,7 @@ def test_each_step_is_one_log() -> None:
 def test_a_log_that_is_deleted_in_the_middle_of_a_round_is_passed_over() -> None:
     manager = started(SimulatedDisk(clock=ManualClock(START_MS)))
     logs = [log_of_segments(manager, partition) for partition in range(3)]
-    steps = LogUpkeep(manager).delete_old_segments(START_MS + 11)
+    steps = LogUpkeep(manager, ManualClock(START_MS + 11)).delete_old_segments()
     next(steps)
     manager.delete(TopicPartition("orders", 1))
     assert finish(steps) == 5
@@ -101,6 +108,6 @@ def test_a_log_that_fails_does_not_end_the_round(caplog: pytest.LogCaptureFixtur
     logs = [log_of_segments(manager, partition) for partition in range(2)]
     disk.fail_next("rename", "*/orders-0/*", errno.ENOSPC)
     with caplog.at_level(logging.ERROR):
-        assert list(LogUpkeep(manager).delete_old_segments(START_MS + 11)) == [0, 5]
+        assert list(LogUpkeep(manager, ManualClock(START_MS + 11)).delete_old_segments()) == [0, 5]
     assert "Retention of orders-0 failed" in caplog.text
     assert logs[1].log_start_offset == 10

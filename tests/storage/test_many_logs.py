@@ -18,11 +18,11 @@ from moldau.clock import Clock, ManualClock
 from moldau.config.topic import LogConfig
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import TopicPartition
-from moldau.storage.disk import Disk, RealDisk
+from moldau.simulator.disk import SimulatedDisk, keep_everything
+from moldau.storage.disk.disk import Disk, RealDisk
+from moldau.storage.log.partition_log import PartitionLog
 from moldau.storage.log_manager import LogManager
 from moldau.storage.log_placement import DirectoryLoad
-from moldau.storage.partition_log import PartitionLog
-from moldau.storage.simulated_disk import SimulatedDisk, keep_everything
 from tests.storage.descriptors import open_descriptors
 from tests.storage.log_making import START_MS, append, new_log, read_all, reopened
 
@@ -57,9 +57,12 @@ class TickingClock:
     def __init__(self) -> None:
         self._clock = ManualClock()
 
-    def now_ms(self) -> int:
+    def wall_ms(self) -> int:
+        return self._clock.wall_ms()
+
+    def monotonic_ms(self) -> int:
         self._clock.advance(1000)
-        return self._clock.now_ms()
+        return self._clock.monotonic_ms()
 
 
 def started(
@@ -122,7 +125,7 @@ def test_logs_that_nobody_touched_cost_nothing_at_the_stop() -> None:
     disk = CountingDisk()
     with_logs(disk, LOGS, records=3).shutdown()
     manager = started(disk)
-    manager.checkpoint_recovery_points(START_MS)
+    manager.checkpoint_recovery_points()
     disk.counts.clear()
     manager.shutdown()
     assert disk.counts["fsync"] <= 5, "the checkpoints and the marker"

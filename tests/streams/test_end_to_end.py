@@ -15,9 +15,12 @@ import pytest
 from moldau.cli.main import main
 from moldau.cli.stream_app import load_app
 from moldau.client.admin import Admin, ResourceType
+from moldau.client.consumer import Consumer
 from moldau.client.producer import Producer
 from moldau.spark.errors import PipelineError
 from moldau.streams import LONG, STRING, App, Context, Processor
+from moldau.streams.delivery import Delivery
+from tests.client.fake_leaders import FakeLeaders, record_at
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -203,11 +206,29 @@ def test_a_run_once_ends_though_timers_go_by_the_clock(
     assert app.table("rang").get("c") == "c rang"
 
 
-def test_exactly_once_needs_a_broker_that_has_transactions(bootstrap: str, tmp_path: Path) -> None:
+def test_an_app_writes_exactly_once_in_transactions(
+    bootstrap: str, spark: "SparkSession", tmp_path: Path
+) -> None:
     with Admin(bootstrap) as admin:
         admin.create_topic("payments-in", 1)
     app = App("paying", bootstrap=bootstrap, checkpoint_dir=tmp_path, delivery="exactly_once")
     app.stream("payments-in").to("payments-out")
-    with pytest.raises(PipelineError, match="'exactly_once' needs transactions"):
-        app.run(once=True)
-    assert "payments-out" not in topics(bootstrap)
+    for key in (b"a", b"b"):
+        with Producer(bootstrap) as producer:
+            producer.send("payments-in", b"paid", key)
+        app.run(once=True, report="none")
+    with Consumer(bootstrap, read_committed=True) as consumer:
+        consumer.assign(dict.fromkeys(consumer.partitions_of("payments-out"), 0))
+        found: list[bytes | None] = []
+        while len(found) < 2:
+            found += [record.key for record in consumer.poll(PATIENCE_S)]
+    assert sorted(key or b"" for key in found) == [b"a", b"b"]
+
+
+def test_exactly_once_needs_a_broker_that_has_transactions() -> None:
+    with (
+        FakeLeaders(record_at) as without,
+        Admin(without.bootstrap) as admin,
+        pytest.raises(PipelineError, match="'exactly_once' needs transactions"),
+    ):
+        Delivery.EXACTLY_ONCE.require_support(admin)

@@ -1,92 +1,200 @@
-"""The table of the APIs that this broker supports. ApiVersions is derived from it."""
+"""The table of the APIs that a broker serves, and the handlers built for it.
 
-from collections.abc import Mapping
+ApiVersions is derived from the table.
+"""
+
 from typing import Final
 
+from moldau.broker.broker import Broker
+from moldau.broker.controller_apis import CONTROLLER_APIS, ControllerHandlers
+from moldau.broker.current_leaders import CurrentLeaders
 from moldau.broker.dispatch import Handler
-from moldau.broker.handlers import (
-    admin,
-    cluster,
-    configs,
-    fetch,
-    find_coordinator,
-    group_admin,
-    group_offsets,
-    groups,
-    list_offsets,
-    log_dirs,
-    produce,
-    producer_ids,
-    quorum,
-    records,
-    security,
-    telemetry,
-    topic_partitions,
-    transactions,
-)
-from moldau.protocol.api import APIS
+from moldau.broker.handlers import security
+from moldau.broker.handlers.admin import Admin
+from moldau.broker.handlers.clients import Clients
+from moldau.broker.handlers.cluster import Cluster
+from moldau.broker.handlers.configs import Configs
+from moldau.broker.handlers.fetch import Fetch
+from moldau.broker.handlers.find_coordinator import FindCoordinator
+from moldau.broker.handlers.group_admin import GroupAdmin
+from moldau.broker.handlers.group_offsets import GroupOffsets
+from moldau.broker.handlers.groups import Groups
+from moldau.broker.handlers.list_offsets import ListOffsets
+from moldau.broker.handlers.log_dirs import LogDirs
+from moldau.broker.handlers.logger_configs import LoggerConfigs
+from moldau.broker.handlers.offset_delete import OffsetDelete
+from moldau.broker.handlers.produce import Produce
+from moldau.broker.handlers.producer_ids import InitProducerId
+from moldau.broker.handlers.quorum import Quorum
+from moldau.broker.handlers.raft import Raft
+from moldau.broker.handlers.records import Records
+from moldau.broker.handlers.telemetry import Telemetry
+from moldau.broker.handlers.topic_metadata import TopicMetadata
+from moldau.broker.handlers.topic_partitions import TopicPartitions
+from moldau.broker.handlers.transaction_admin import TransactionAdmin
+from moldau.broker.handlers.transactional_produce import TransactionalProduce
+from moldau.broker.handlers.transactions import Transactions
+from moldau.broker.handlers.txn_offset_commit import TxnOffsetCommit
+from moldau.broker.handlers.write_txn_markers import WriteTxnMarkers
+from moldau.broker.served_api import ServedApi
 
-HANDLERS: Final = (
-    Handler("Produce", 0, produce.handle),
-    Handler("Fetch", 1, fetch.handle),
-    Handler("ListOffsets", 2, list_offsets.handle),
-    Handler("Metadata", 3, cluster.metadata),
-    Handler("OffsetCommit", 8, group_offsets.commit),
-    Handler("OffsetFetch", 9, group_offsets.fetch),
-    Handler("FindCoordinator", 10, find_coordinator.handle),
-    Handler("JoinGroup", 11, groups.join),
-    Handler("Heartbeat", 12, groups.heartbeat),
-    Handler("LeaveGroup", 13, groups.leave),
-    Handler("SyncGroup", 14, groups.sync),
-    Handler("DescribeGroups", 15, group_admin.describe),
-    Handler("ListGroups", 16, group_admin.list_groups),
-    Handler("SaslHandshake", 17, security.sasl_handshake),
-    Handler("ApiVersions", 18, cluster.api_versions),
-    Handler("CreateTopics", 19, admin.create_topics),
-    Handler("DeleteTopics", 20, admin.delete_topics),
-    Handler("DeleteRecords", 21, records.delete_records),
-    Handler("InitProducerId", 22, producer_ids.init_producer_id),
-    Handler("OffsetForLeaderEpoch", 23, list_offsets.handle_leader_epoch),
-    Handler("DescribeAcls", 29, security.describe_acls),
-    Handler("CreateAcls", 30, security.create_acls),
-    Handler("DeleteAcls", 31, security.delete_acls),
-    Handler("DescribeConfigs", 32, configs.describe),
-    Handler("AlterConfigs", 33, admin.alter_configs),
-    Handler("AlterReplicaLogDirs", 34, log_dirs.alter),
-    Handler("DescribeLogDirs", 35, log_dirs.describe),
-    Handler("SaslAuthenticate", 36, security.sasl_authenticate),
-    Handler("CreatePartitions", 37, admin.create_partitions),
-    Handler("CreateDelegationToken", 38, security.create_token),
-    Handler("RenewDelegationToken", 39, security.renew_token),
-    Handler("ExpireDelegationToken", 40, security.expire_token),
-    Handler("DescribeDelegationToken", 41, security.describe_tokens),
-    Handler("DeleteGroups", 42, group_admin.delete_groups),
-    Handler("ElectLeaders", 43, admin.elect_leaders),
-    Handler("IncrementalAlterConfigs", 44, admin.incremental_alter_configs),
-    Handler("AlterPartitionReassignments", 45, admin.alter_reassignments),
-    Handler("ListPartitionReassignments", 46, admin.list_reassignments),
-    Handler("OffsetDelete", 47, group_offsets.delete),
-    Handler("DescribeClientQuotas", 48, admin.describe_client_quotas),
-    Handler("AlterClientQuotas", 49, admin.alter_client_quotas),
-    Handler("DescribeUserScramCredentials", 50, admin.describe_user_scram_credentials),
-    Handler("AlterUserScramCredentials", 51, admin.alter_user_scram_credentials),
-    Handler("DescribeQuorum", 55, quorum.describe),
-    Handler("UpdateFeatures", 57, admin.update_features),
-    Handler("DescribeCluster", 60, cluster.describe_cluster),
-    Handler("DescribeProducers", 61, records.describe_producers),
-    Handler("DescribeTransactions", 65, transactions.describe_transactions),
-    Handler("ListTransactions", 66, transactions.list_transactions),
-    Handler("ConsumerGroupHeartbeat", 68, groups.consumer_heartbeat),
-    Handler("ConsumerGroupDescribe", 69, group_admin.describe_consumer_groups),
-    Handler("GetTelemetrySubscriptions", 71, telemetry.get_subscriptions, is_advertised=False),
-    Handler("PushTelemetry", 72, telemetry.push, is_advertised=False),
-    Handler("ListConfigResources", 74, configs.list_resources),
-    Handler("DescribeTopicPartitions", 75, topic_partitions.handle),
+
+class BrokerHandlers:
+    """The handlers of a broker, each built with what it uses."""
+
+    def __init__(self, broker: Broker) -> None:
+        node_id, configs, turns = broker.node_id, broker.configs, broker.turns
+        metadata, quorum = broker.metadata.publisher, broker.metadata.raft
+        forwarding = broker.forwarding
+        self.admin = Admin(forwarding, turns)
+        self.clients = Clients(metadata)
+        self.cluster = Cluster(node_id, metadata, quorum)
+        self.configs = Configs(node_id, metadata, configs, broker.log_levels)
+        self.find_coordinator = FindCoordinator(metadata, broker.groups, broker.transactions, turns)
+        leaders = CurrentLeaders(broker.replicas, metadata)
+        self.fetch = Fetch(
+            broker.replicas, broker.fetch_sessions, configs, broker.clock, turns, leaders
+        )
+        self.group_admin = GroupAdmin(broker.groups, metadata, configs)
+        self.group_offsets = GroupOffsets(broker.groups, metadata)
+        self.groups = Groups(broker.groups, metadata, configs, turns)
+        self.list_offsets = ListOffsets(broker.replicas)
+        self.loggers = LoggerConfigs(
+            node_id, broker.log_levels, turns, forwarding.change, forwarding.replace
+        )
+        self.log_dirs = LogDirs(
+            metadata, broker.logs, broker.disk, broker.replicas, broker.mover, turns
+        )
+        self.offset_delete = OffsetDelete(broker.groups, metadata)
+        self.produce = Produce(
+            broker.replicas,
+            broker.record_checks,
+            broker.clock,
+            turns,
+            leaders,
+            TransactionalProduce(broker.replicas, broker.verification, turns),
+        )
+        self.producer_ids = InitProducerId(broker.producer_ids, broker.transactions, configs)
+        self.records = Records(broker.replicas)
+        self.telemetry = Telemetry(configs, broker.rng)
+        self.topic_metadata = TopicMetadata(
+            node_id,
+            metadata,
+            quorum,
+            configs,
+            broker.topic_creation,
+            broker.metadata_answers,
+            turns,
+            broker.lost_leaders,
+        )
+        self.topic_partitions = TopicPartitions(metadata, configs)
+        self.txn_offset_commit = TxnOffsetCommit(broker.groups, metadata, broker.verification)
+        self.write_txn_markers = WriteTxnMarkers(broker.marker_writer, configs)
+        self.transactions = Transactions(broker.transactions, broker.groups)
+        self.transaction_admin = TransactionAdmin(broker.transactions, broker.clock)
+
+
+Api = ServedApi[BrokerHandlers]
+
+BROKER_APIS: Final[tuple[Api, ...]] = (
+    Api("Produce", 0, lambda it: it.produce.handle),
+    Api("Fetch", 1, lambda it: it.fetch.handle),
+    Api("ListOffsets", 2, lambda it: it.list_offsets.handle),
+    Api("Metadata", 3, lambda it: it.topic_metadata.handle),
+    Api("OffsetCommit", 8, lambda it: it.group_offsets.commit),
+    Api("OffsetFetch", 9, lambda it: it.group_offsets.fetch),
+    Api("FindCoordinator", 10, lambda it: it.find_coordinator.handle),
+    Api("JoinGroup", 11, lambda it: it.groups.join),
+    Api("Heartbeat", 12, lambda it: it.groups.heartbeat),
+    Api("LeaveGroup", 13, lambda it: it.groups.leave),
+    Api("SyncGroup", 14, lambda it: it.groups.sync),
+    Api("DescribeGroups", 15, lambda it: it.group_admin.describe),
+    Api("ListGroups", 16, lambda it: it.group_admin.list_groups),
+    Api("SaslHandshake", 17, lambda it: security.sasl_handshake),
+    Api("ApiVersions", 18, lambda it: it.cluster.api_versions),
+    Api("CreateTopics", 19, lambda it: it.admin.change, is_forwarded=True),
+    Api("DeleteTopics", 20, lambda it: it.admin.change, is_forwarded=True),
+    Api("DeleteRecords", 21, lambda it: it.records.delete_records),
+    Api("InitProducerId", 22, lambda it: it.producer_ids.init_producer_id),
+    Api("OffsetForLeaderEpoch", 23, lambda it: it.list_offsets.handle_leader_epoch),
+    Api("AddPartitionsToTxn", 24, lambda it: it.transactions.add_partitions),
+    Api("AddOffsetsToTxn", 25, lambda it: it.transactions.add_offsets),
+    Api("EndTxn", 26, lambda it: it.transactions.end),
+    Api("WriteTxnMarkers", 27, lambda it: it.write_txn_markers.handle),
+    Api("TxnOffsetCommit", 28, lambda it: it.txn_offset_commit.handle),
+    Api("DescribeAcls", 29, lambda it: security.describe_acls),
+    Api("CreateAcls", 30, lambda it: security.create_acls),
+    Api("DeleteAcls", 31, lambda it: security.delete_acls),
+    Api("DescribeConfigs", 32, lambda it: it.configs.describe),
+    Api("AlterConfigs", 33, lambda it: it.admin.change, is_forwarded=True),
+    Api("AlterReplicaLogDirs", 34, lambda it: it.log_dirs.alter),
+    Api("DescribeLogDirs", 35, lambda it: it.log_dirs.describe),
+    Api("SaslAuthenticate", 36, lambda it: security.sasl_authenticate),
+    Api("CreatePartitions", 37, lambda it: it.admin.change, is_forwarded=True),
+    Api("CreateDelegationToken", 38, lambda it: security.create_token),
+    Api("RenewDelegationToken", 39, lambda it: security.renew_token),
+    Api("ExpireDelegationToken", 40, lambda it: security.expire_token),
+    Api("DescribeDelegationToken", 41, lambda it: security.describe_tokens),
+    Api("DeleteGroups", 42, lambda it: it.group_admin.delete_groups),
+    Api("ElectLeaders", 43, lambda it: it.admin.change, is_forwarded=True),
+    Api(
+        "IncrementalAlterConfigs",
+        44,
+        lambda it: it.loggers.alter,
+        is_forwarded=True,
+    ),
+    Api("AlterPartitionReassignments", 45, lambda it: it.admin.change, is_forwarded=True),
+    Api("ListPartitionReassignments", 46, lambda it: it.admin.read, is_forwarded=True),
+    Api("OffsetDelete", 47, lambda it: it.offset_delete.handle),
+    Api("DescribeClientQuotas", 48, lambda it: it.clients.quotas),
+    Api("AlterClientQuotas", 49, lambda it: it.admin.alter_client_quotas, is_forwarded=True),
+    Api("DescribeUserScramCredentials", 50, lambda it: it.clients.scram_credentials),
+    Api("AlterUserScramCredentials", 51, lambda it: it.admin.change, is_forwarded=True),
+    Api("DescribeQuorum", 55, lambda it: it.admin.read, is_forwarded=True),
+    Api("UpdateFeatures", 57, lambda it: it.admin.change, is_forwarded=True),
+    Api("DescribeCluster", 60, lambda it: it.cluster.describe_brokers),
+    Api("DescribeProducers", 61, lambda it: it.records.describe_producers),
+    Api("UnregisterBroker", 64, lambda it: it.admin.change, is_forwarded=True),
+    Api("DescribeTransactions", 65, lambda it: it.transaction_admin.describe),
+    Api("ListTransactions", 66, lambda it: it.transaction_admin.list_transactions),
+    Api("ConsumerGroupHeartbeat", 68, lambda it: it.groups.consumer_heartbeat),
+    Api(
+        "ConsumerGroupDescribe",
+        69,
+        lambda it: it.group_admin.describe_consumer_groups,
+    ),
+    Api(
+        "GetTelemetrySubscriptions",
+        71,
+        lambda it: it.telemetry.get_subscriptions,
+        is_advertised=False,
+    ),
+    Api("PushTelemetry", 72, lambda it: it.telemetry.push, is_advertised=False),
+    Api("ListConfigResources", 74, lambda it: it.configs.list_resources),
+    Api("DescribeTopicPartitions", 75, lambda it: it.topic_partitions.handle),
+    Api("AddRaftVoter", 80, lambda it: it.admin.change, is_forwarded=True),
+    Api("RemoveRaftVoter", 81, lambda it: it.admin.change, is_forwarded=True),
 )
 
-BROKER_HANDLERS: Final[Mapping[int, Handler]] = {
-    handler.key: handler for handler in HANDLERS if "broker" in APIS[handler.key].listeners
-}
-CONTROLLER_HANDLERS: Final[Mapping[int, Handler]] = {
-    handler.key: handler for handler in HANDLERS if "controller" in APIS[handler.key].listeners
-}
+
+def broker_handlers(broker: Broker) -> list[Handler]:
+    """The handlers of the listeners for clients and other brokers."""
+    handlers = BrokerHandlers(broker)
+    return [api.handler(handlers) for api in BROKER_APIS]
+
+
+def controller_handlers(broker: Broker) -> list[Handler]:
+    """The handlers of the listeners for other controllers, and for brokers."""
+    node_id, log_levels = broker.node_id, broker.log_levels
+    metadata, quorum = broker.metadata.publisher, broker.metadata.raft
+    apis = broker.metadata.controller_apis
+    handlers = ControllerHandlers(
+        apis=apis,
+        raft=Raft(quorum, broker.metadata.detection.seen),
+        quorum=Quorum(quorum),
+        clients=Clients(metadata),
+        cluster=Cluster(node_id, metadata, quorum),
+        configs=Configs(node_id, metadata, broker.configs, log_levels),
+        loggers=LoggerConfigs(node_id, log_levels, broker.turns, apis.alter_configs),
+    )
+    return [api.handler(handlers) for api in CONTROLLER_APIS]

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Final
 
-from moldau.clock import Clock
+from moldau.timers import call_after
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ NEVER_MS = (1 << 63) - 1
 # Well below a millisecond for steps that find nothing to do, a few for those that do.
 STEPS_PER_TURN: Final = 50
 
-Job = Callable[[int], object]
+Job = Callable[[], object]
 
 
 class Background:
@@ -35,10 +35,10 @@ class Background:
         self._timers: dict[str, asyncio.Handle] = {}
         self._is_stopped = False
 
-    def every(self, interval_ms: int, job: Job, clock: Clock) -> None:
-        """Call ``job`` with the current time at every interval; not at all if it is never."""
+    def every(self, interval_ms: int, job: Job) -> None:
+        """Call ``job`` at every interval; not at all if it is never."""
         if 0 < interval_ms < NEVER_MS:
-            self._schedule(job.__name__, interval_ms / 1000, job, clock)
+            self._schedule(job.__name__, interval_ms, job)
 
     def stop(self) -> None:
         self._is_stopped = True
@@ -46,11 +46,11 @@ class Background:
             timer.cancel()
         self._timers.clear()
 
-    def _schedule(self, name: str, interval_s: float, job: Job, clock: Clock) -> None:
+    def _schedule(self, name: str, interval_ms: int, job: Job) -> None:
         loop = asyncio.get_running_loop()
 
         def run() -> None:
-            advance(_steps(job, clock.now_ms()))
+            advance(_steps(job))
 
         def advance(steps: Iterator[object]) -> None:
             try:
@@ -58,21 +58,21 @@ class Background:
             except Exception:
                 is_over = True
                 logger.exception(
-                    "background job %s failed; it runs again in %g s", name, interval_s
+                    "background job %s failed; it runs again in %g s", name, interval_ms / 1000
                 )
             if self._is_stopped:
                 return
             if is_over:
-                self._schedule(name, interval_s, job, clock)
+                self._schedule(name, interval_ms, job)
             else:
                 self._timers[name] = loop.call_soon(advance, steps)
 
-        self._timers[name] = loop.call_later(interval_s, run)
+        self._timers[name] = call_after(interval_ms, run)
 
 
-def _steps(job: Job, now_ms: int) -> Iterator[object]:
+def _steps(job: Job) -> Iterator[object]:
     """The steps of ``job``; a short job has a single one."""
-    found = job(now_ms)
+    found = job()
     if isinstance(found, Iterator):
         yield from found
 

@@ -7,8 +7,11 @@ affects. Assignments are collected and sent as AssignReplicasToDirs, one request
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from moldau.broker.broker_lifecycle import BrokerLifecycle
+from moldau.broker.controller_channel import ControllerChannel
+from moldau.broker.metadata_cache import MetadataCache
 from moldau.errors import ApiError
 from moldau.metadata.features import METADATA_3_7_IV2
 from moldau.protocol.messages.assign_replicas_to_dirs import (
@@ -17,9 +20,7 @@ from moldau.protocol.messages.assign_replicas_to_dirs import (
     PartitionData,
     TopicData,
 )
-
-if TYPE_CHECKING:
-    from moldau.broker.broker import Broker
+from moldau.storage.log_manager import LogManager
 
 # Kafka's limit for one request.
 _MAX_PER_REQUEST: Final = 2250
@@ -32,14 +33,27 @@ Replica = tuple[bytes, int]
 class DirectoryAssignments:
     """The directory assignments that this broker has to report."""
 
-    def __init__(self, broker: "Broker") -> None:
-        self._broker = broker
+    def __init__(
+        self,
+        node_id: int,
+        logs: LogManager,
+        metadata: MetadataCache,
+        lifecycle: BrokerLifecycle,
+        channel: ControllerChannel,
+    ) -> None:
+        self._node_id = node_id
+        self._logs = logs
+        self._metadata = metadata
+        self._lifecycle = lifecycle
+        self._channel = channel
         self._waiting: dict[Replica, bytes] = {}
+        # Sent, but the metadata does not have it yet.
+        self._in_flight: dict[Replica, bytes] = {}
         self._sending: asyncio.Task[None] | None = None
 
     def note(self, topic_id: bytes, index: int, log_dir: str) -> None:
         """The log of a partition is in ``log_dir``: report it unless the metadata has it."""
-        directory_id = self._broker.logs.dirs.directory_ids.get(log_dir)
+        directory_id = self._logs.dirs.directory_ids.get(log_dir)
         if directory_id is None or not self._is_news(topic_id, index, directory_id):
             self._waiting.pop((topic_id, index), None)
             return
@@ -59,13 +73,14 @@ class DirectoryAssignments:
             await self._sending
 
     def _is_news(self, topic_id: bytes, index: int, directory_id: bytes) -> bool:
-        # The decided state, not the published one: an assignment may be in progress.
-        image = self._broker.controller.image
+        if (topic_id, index) in self._in_flight:
+            return self._in_flight[topic_id, index] != directory_id
+        image = self._metadata.image
         topic = image.topics_by_id.get(topic_id)
         registration = topic.partitions.get(index) if topic is not None else None
         if registration is None or image.metadata_version < METADATA_3_7_IV2:
             return False
-        return registration.directory_of(self._broker.node_id) != directory_id
+        return registration.directory_of(self._node_id) != directory_id
 
     async def _send_all(self) -> None:
         # Not now: the other partitions of a topic may follow in this turn.
@@ -82,18 +97,23 @@ class DirectoryAssignments:
         self._sending = None
 
     async def _send(self, assignments: dict[Replica, bytes]) -> None:
-        broker = self._broker
         directories: dict[bytes, dict[bytes, TopicData]] = {}
         for (topic_id, index), directory_id in assignments.items():
             topics = directories.setdefault(directory_id, {})
             topic = topics.setdefault(topic_id, TopicData(topic_id=topic_id))
             topic.partitions.append(PartitionData(partition_index=index))
         request = AssignReplicasToDirsRequest(
-            broker_id=broker.node_id,
-            broker_epoch=broker.metadata.broker_epoch,
+            broker_id=self._node_id,
+            broker_epoch=self._lifecycle.broker_epoch,
             directories=[
                 DirectoryData(id=directory_id, topics=list(topics.values()))
                 for directory_id, topics in directories.items()
             ],
         )
-        await broker.change(lambda: broker.controller.assign_replicas_to_dirs(request))
+        self._in_flight.update(assignments)
+        try:
+            await self._channel.send(request)
+        finally:
+            for replica, directory_id in assignments.items():
+                if self._in_flight.get(replica) == directory_id:
+                    del self._in_flight[replica]

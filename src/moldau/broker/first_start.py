@@ -26,17 +26,18 @@ from moldau.broker.format import (
     metadata_log_dir,
     read_directories,
 )
-from moldau.broker.metadata_snapshot import BOOTSTRAP_CHECKPOINT
+from moldau.broker.metadata_snapshot import BOOTSTRAP_CHECKPOINT, snapshot_name
+from moldau.clock import Clock
 from moldau.config.broker import BrokerConfig
 from moldau.ids import METADATA_TOPIC, new_uuid
-from moldau.storage.checkpoint import META_PROPERTIES, MetaProperties, write_meta_properties
-from moldau.storage.directory_lock import LOCK_FILE
-from moldau.storage.disk import Disk
+from moldau.storage.disk.checkpoint import META_PROPERTIES, MetaProperties, write_meta_properties
+from moldau.storage.disk.directory_lock import LOCK_FILE
+from moldau.storage.disk.disk import Disk
 
 _METADATA_LOG: Final = f"{METADATA_TOPIC}-0"
 _WRITTEN_BY_FORMATTING: Final = frozenset(
     name + suffix
-    for name in (META_PROPERTIES, BOOTSTRAP_CHECKPOINT, FIRST_SNAPSHOT.file_name)
+    for name in (META_PROPERTIES, BOOTSTRAP_CHECKPOINT, snapshot_name(FIRST_SNAPSHOT))
     for suffix in ("", ".tmp")
 )
 # A new file system has lost+found.
@@ -45,7 +46,9 @@ _MEANINGLESS: Final = frozenset(("lost+found", LOCK_FILE))
 logger = logging.getLogger(__name__)
 
 
-def format_if_empty(config: BrokerConfig, disk: Disk, rng: random.Random) -> None:
+def format_if_empty(
+    config: BrokerConfig, disk: Disk, rng: random.Random, clock: Clock | None = None
+) -> None:
     """Format the directories of a node that was never started.
 
     Raises:
@@ -65,12 +68,17 @@ def format_if_empty(config: BrokerConfig, disk: Disk, rng: random.Random) -> Non
             # Formatted before directories had ids (KIP-858).
             named = properties._replace(directory_id=new_uuid(rng))
             write_meta_properties(disk, path, named)
+    if unformatted and not _is_alone(config):
+        raise FormatError(
+            f"No meta.properties found in {', '.join(unformatted)}. This node belongs to a cluster "
+            "of several: run `moldau storage format` with the cluster id that all of them have"
+        )
     if unformatted:
         options = FormatOptions(ignore_formatted=True, standalone=_may_stand_alone(config))
         were_there = [path for path in unformatted if disk.is_dir(path)]
         for path in unformatted:
             _create(config, disk, path)
-        cluster_id = format_directories(config, options, disk, rng, paths=usable)
+        cluster_id = format_directories(config, options, disk, rng, clock=clock, paths=usable)
         logger.info("formatted %s for the new cluster %s", ", ".join(unformatted), cluster_id)
         if were_there:
             logger.warning(
@@ -171,6 +179,13 @@ def _is_fresh(disk: Disk, path: str) -> bool:
         elif name not in _WRITTEN_BY_FORMATTING and name not in _MEANINGLESS:
             return False
     return True
+
+
+def _is_alone(config: BrokerConfig) -> bool:
+    """Whether the settings name no other node: then a new cluster may begin here."""
+    voters = config.controller_quorum_voters
+    servers = config.controller_quorum_bootstrap_servers
+    return config.is_controller and len(voters) <= 1 and len(servers) <= 1
 
 
 def _may_stand_alone(config: BrokerConfig) -> bool:

@@ -9,7 +9,7 @@ import os
 import random
 from collections.abc import Callable, Mapping, Sequence
 
-from moldau.broker.metadata_snapshot import BOOTSTRAP_CHECKPOINT, SnapshotId, encode_snapshot
+from moldau.broker.metadata_snapshot import BOOTSTRAP_CHECKPOINT, encode_snapshot, snapshot_name
 from moldau.clock import Clock, SystemClock
 from moldau.config.broker import BrokerConfig
 from moldau.ids import METADATA_TOPIC, new_uuid, uuid_to_str
@@ -26,16 +26,17 @@ from moldau.metadata.features import (
 )
 from moldau.protocol.message import Message
 from moldau.protocol.records.metadata import FeatureLevelRecord
+from moldau.raft.log_view import BOOTSTRAP_SNAPSHOT
 from moldau.raft.voters import Voter, VoterEndpoint, VoterSet, parse_initial_controllers
-from moldau.storage.checkpoint import (
+from moldau.storage.disk.checkpoint import (
     CorruptCheckpoint,
     MetaProperties,
     read_meta_properties,
     write_meta_properties,
 )
-from moldau.storage.disk import Disk
+from moldau.storage.disk.disk import Disk
 
-FIRST_SNAPSHOT = SnapshotId(0, 0)
+FIRST_SNAPSHOT = BOOTSTRAP_SNAPSHOT
 
 
 class FormatError(Exception):
@@ -92,7 +93,7 @@ def format_directories(
     Raises:
         FormatError: with the reason; nothing was written then.
     """
-    now_ms = (clock or SystemClock()).now_ms()
+    wall_ms = (clock or SystemClock()).wall_ms()
     cluster_id = options.cluster_id or uuid_to_str(new_uuid(rng))
     found = read_directories(all_directories(config) if paths is None else paths, disk)
     has_quorum = found.get(metadata_log_dir(config)) is not None
@@ -120,9 +121,9 @@ def format_directories(
         name = metadata_version_name(levels[METADATA_VERSION])
         report(f"Formatting {kind} {path} with {METADATA_VERSION} {name}.")
         make_durable_dirs(disk, path)
-        _write_bootstrap(disk, path, levels, now_ms)
+        _write_bootstrap(disk, path, levels, wall_ms)
         if is_metadata_dir and voters is not None:
-            _write_first_voters(disk, path, voters, levels, now_ms)
+            _write_first_voters(disk, path, voters, levels, wall_ms)
         # Written last, because it marks the directory as formatted.
         properties = MetaProperties(1, cluster_id, config.node_id, directory_id)
         write_meta_properties(disk, path, properties)
@@ -302,19 +303,19 @@ def bootstrap_records(levels: Mapping[str, int]) -> list[Message]:
     return [first, *others]
 
 
-def _write_bootstrap(disk: Disk, path: str, levels: Mapping[str, int], now_ms: int) -> None:
+def _write_bootstrap(disk: Disk, path: str, levels: Mapping[str, int], wall_ms: int) -> None:
     data = encode_snapshot(
         bootstrap_records(levels),
         metadata_version=levels[METADATA_VERSION],
         epoch=0,
         last_log_timestamp_ms=0,
-        now_ms=now_ms,
+        wall_ms=wall_ms,
     )
     disk.write_atomically(os.path.join(path, BOOTSTRAP_CHECKPOINT), data)
 
 
 def _write_first_voters(
-    disk: Disk, path: str, voters: VoterSet, levels: Mapping[str, int], now_ms: int
+    disk: Disk, path: str, voters: VoterSet, levels: Mapping[str, int], wall_ms: int
 ) -> None:
     directory = os.path.join(path, f"{METADATA_TOPIC}-0")
     make_durable_dirs(disk, directory)
@@ -322,9 +323,9 @@ def _write_first_voters(
         [],
         metadata_version=levels[METADATA_VERSION],
         epoch=0,
-        last_log_timestamp_ms=now_ms,
-        now_ms=now_ms,
+        last_log_timestamp_ms=wall_ms,
+        wall_ms=wall_ms,
         kraft_version=levels[KRAFT_VERSION],
         voters=voters,
     )
-    disk.write_atomically(os.path.join(directory, FIRST_SNAPSHOT.file_name), data)
+    disk.write_atomically(os.path.join(directory, snapshot_name(FIRST_SNAPSHOT)), data)

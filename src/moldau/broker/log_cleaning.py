@@ -8,6 +8,7 @@ event loop (``cleaning_process``).
 
 import asyncio
 import logging
+import random
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
@@ -15,12 +16,13 @@ from typing import TYPE_CHECKING, Final
 from moldau.broker.background import take_some
 from moldau.broker.dynamic_config import DynamicConfig
 from moldau.clock import Clock
-from moldau.storage.disk import Disk, RealDisk
+from moldau.storage.disk.disk import Disk, RealDisk
 from moldau.storage.log_manager import LogManager
+from moldau.timers import call_after
 
 if TYPE_CHECKING:
-    from moldau.storage.cleaning_work import PassWork
-    from moldau.storage.log_cleaner import LogCleaner
+    from moldau.storage.cleaner.cleaning_work import PassWork
+    from moldau.storage.cleaner.log_cleaner import LogCleaner
 
 # Threads are started when needed; ``log.cleaner.threads`` is the actual limit.
 _MOST_THREADS: Final = 256
@@ -41,6 +43,7 @@ class LogCleaning:
         configs: DynamicConfig,
         disk: Disk,
         clock: Clock,
+        rng: random.Random,
         executor: Executor | None = None,
     ) -> None:
         """Without an executor it starts its own threads: the disk threads must stay available."""
@@ -48,6 +51,7 @@ class LogCleaning:
         self._configs = configs
         self._disk = disk
         self._clock = clock
+        self._rng = rng
         self._executor = executor
         self._pool: ThreadPoolExecutor | None = None
         self._timer: asyncio.Handle | None = None
@@ -80,7 +84,7 @@ class LogCleaning:
 
     def _look_later(self) -> None:
         backoff_ms = max(self._configs.broker.log_cleaner_backoff_ms, _SHORTEST_BACKOFF_MS)
-        self._timer = self._loop.call_later(backoff_ms / 1000, self.look)
+        self._timer = call_after(backoff_ms, self.look)
 
     def look(self) -> None:
         """Start cleaning the logs that are dirty enough, and search again after the backoff."""
@@ -93,7 +97,7 @@ class LogCleaning:
             logger.exception("the log cleaner does not load; it is tried again")
         steps: Iterator[None] = iter(())
         if self.cleaner is not None:
-            steps = self.cleaner.search(self._clock.now_ms())
+            steps = self.cleaner.search(self._clock.wall_ms())
         self._search(steps)
 
     def _search(self, steps: Iterator[None]) -> None:
@@ -116,7 +120,7 @@ class LogCleaning:
         )
 
     def _load(self) -> "LogCleaner":
-        from moldau.storage.log_cleaner import LogCleaner
+        from moldau.storage.cleaner.log_cleaner import LogCleaner
 
         executor = self._executor
         if executor is None:
@@ -128,17 +132,18 @@ class LogCleaning:
             config=lambda: self._configs.broker,
             disk=self._disk,
             clock=self._clock,
+            rng=self._rng,
             executor=executor,
             post=self._loop.call_soon_threadsafe,
             on_cleaned=lambda log: self._logs.checkpoint_cleaner_offsets(log.log_dir),
-            search_soon=lambda now_ms: self.look(),
+            search_soon=lambda wall_ms: self.look(),
             work_for=self.work_for,
         )
 
     def work_for(self, size_bytes: int) -> "PassWork":
         """A process or a thread for the work of a pass over ``size_bytes``."""
-        from moldau.storage.cleaning_process import ProcessWork
-        from moldau.storage.cleaning_work import LocalWork
+        from moldau.storage.cleaner.cleaning_process import ProcessWork
+        from moldau.storage.cleaner.cleaning_work import LocalWork
 
         if self._uses_processes and size_bytes >= _WORTH_A_PROCESS_BYTES:
             return ProcessWork(on_lost=self._lost_process)

@@ -3,7 +3,7 @@
 The cost of a change grows with its records, and a topic may have thousands of partitions:
 encoding them, building a batch and applying them to the image would delay every client. None of
 this needs the log. So it is done in steps on the current image, which nothing else changes in
-the meantime (``MetadataLog.change``), and only one append and one replacement of the image remain.
+the meantime (``ControllerTerm``), and only one append and one replacement of the image remain.
 
 If it is abandoned half-way, because the client disconnected, the change has no effect.
 """

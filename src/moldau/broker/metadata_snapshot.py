@@ -7,7 +7,7 @@ inside start at zero and have no meaning.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from moldau.metadata.framing import decode_record, encode_record
@@ -19,9 +19,10 @@ from moldau.protocol.records.client_data import (
     SnapshotHeaderRecord,
     VotersRecord,
 )
+from moldau.raft.log_view import SnapshotId
 from moldau.raft.voters import VoterSet
 from moldau.record.control import ControlType, control_batch, decode_control_key
-from moldau.record.header import CorruptBatch, crc_is_valid, iter_headers
+from moldau.record.header import BatchHeader, CorruptBatch, crc_is_valid, iter_headers
 from moldau.record.records import BatchBuilder, Record, decode_records
 
 BOOTSTRAP_CHECKPOINT: Final = "bootstrap.checkpoint"
@@ -31,15 +32,9 @@ _RECORDS_PER_BATCH: Final = 1024
 _NAME: Final = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
 
 
-class SnapshotId(NamedTuple):
-    """The log end that a snapshot represents: the next offset, and the last epoch."""
-
-    end_offset: int
-    epoch: int
-
-    @property
-    def file_name(self) -> str:
-        return f"{self.end_offset:020d}-{self.epoch:010d}.checkpoint"
+def snapshot_name(snapshot: SnapshotId) -> str:
+    """The name of the file of a snapshot."""
+    return f"{snapshot.end_offset:020d}-{snapshot.epoch:010d}.checkpoint"
 
 
 def parse_snapshot_name(name: str) -> SnapshotId | None:
@@ -67,7 +62,7 @@ def encode_snapshot(
     metadata_version: int,
     epoch: int,
     last_log_timestamp_ms: int,
-    now_ms: int,
+    wall_ms: int,
     kraft_version: int = 0,
     voters: VoterSet | None = None,
 ) -> bytes:
@@ -78,7 +73,7 @@ def encode_snapshot(
         opening.append((int(ControlType.KRAFT_VERSION), encode_kraft_version(kraft_version)))
         if voters is not None:
             opening.append((int(ControlType.KRAFT_VOTERS), voters.to_record().encode(0)))
-    batches = [control_batch(opening, now_ms, base_offset=0, leader_epoch=epoch)]
+    batches = [control_batch(opening, wall_ms, base_offset=0, leader_epoch=epoch)]
     offset = len(opening)
     builder = BatchBuilder(base_offset=offset, leader_epoch=epoch)
     for record in records:
@@ -87,12 +82,12 @@ def encode_snapshot(
         if is_full or builder.size_bytes + len(value) + 32 > MAX_BATCH_BYTES:
             batches.append(builder.build())
             builder = BatchBuilder(base_offset=offset, leader_epoch=epoch)
-        builder.append(now_ms, None, value)
+        builder.append(wall_ms, None, value)
         offset += 1
     if builder.count:
         batches.append(builder.build())
     footer = [(int(ControlType.SNAPSHOT_FOOTER), SnapshotFooterRecord(version=0).encode(0))]
-    batches.append(control_batch(footer, now_ms, base_offset=offset, leader_epoch=epoch))
+    batches.append(control_batch(footer, wall_ms, base_offset=offset, leader_epoch=epoch))
     return b"".join(batches)
 
 
@@ -106,26 +101,61 @@ def decode_snapshot(data: bytes, path: str) -> SnapshotContents:
     Raises:
         CorruptSnapshot: with ``path``, the position and the remedy.
     """
-    records: list[Message] = []
     control = ControlState()
+    records = [record for batch in snapshot_batches(data, path, control) for record in batch]
+    return SnapshotContents(
+        records, control.last_log_timestamp_ms, control.kraft_version, control.voters
+    )
+
+
+def snapshot_batches(data: bytes, path: str, control: "ControlState") -> Iterator[list[Message]]:
+    """The metadata records of each batch; what control batches hold is added to ``control``.
+
+    Raises:
+        CorruptSnapshot: with ``path``, the position and the remedy.
+    """
+    for position, header in _checked_headers(data, path):
+        batch = decode_records(data[position : position + header.size_bytes])
+        try:
+            if header.is_control:
+                control.add(batch)
+                continue
+            records = metadata_records(batch)
+        except MalformedMessage as error:
+            raise _corrupt(path, position, str(error)) from error
+        yield records
+    if not control.has_footer:
+        raise _corrupt(path, len(data), "it ends too early")
+
+
+def snapshot_control(data: bytes, path: str) -> "ControlState":
+    """What the control batches of a snapshot hold; the others are only checked for damage.
+
+    Raises:
+        CorruptSnapshot: with ``path``, the position and the remedy.
+    """
+    control = ControlState()
+    for position, header in _checked_headers(data, path):
+        if header.is_control:
+            control.add(decode_records(data[position : position + header.size_bytes]))
+    if not control.has_footer:
+        raise _corrupt(path, len(data), "it ends too early")
+    return control
+
+
+def _checked_headers(data: bytes, path: str) -> Iterator[tuple[int, BatchHeader]]:
+    """The position and header of each batch; its checksum is valid."""
     end = 0
     try:
         for position, header in iter_headers(data):
             end = position + header.size_bytes
             if not crc_is_valid(data, position, header):
                 raise CorruptBatch(f"batch at position {position} does not match its checksum")
-            batch = decode_records(data[position:end])
-            if header.is_control:
-                control.add(batch)
-            else:
-                records += metadata_records(batch)
-    except (CorruptBatch, MalformedMessage) as error:
+            yield position, header
+    except CorruptBatch as error:
         raise _corrupt(path, end, str(error)) from error
-    if not control.has_footer or end != len(data):
+    if end != len(data):
         raise _corrupt(path, end, "it ends too early")
-    return SnapshotContents(
-        records, control.last_log_timestamp_ms, control.kraft_version, control.voters
-    )
 
 
 def _corrupt(path: str, position: int, problem: str) -> CorruptSnapshot:

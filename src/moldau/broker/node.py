@@ -10,34 +10,35 @@ was not flushed.
 """
 
 import asyncio
-import contextlib
 import functools
-import gc
 import logging
 import random
-import signal
-import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 
-from moldau.broker.apis import BROKER_HANDLERS, CONTROLLER_HANDLERS
+from moldau.broker.apis import broker_handlers, controller_handlers
 from moldau.broker.background import Background
 from moldau.broker.broker import Broker
+from moldau.broker.cluster_metadata import ClusterMetadata
 from moldau.broker.connection_limits import server_limits
 from moldau.broker.dispatch import Dispatcher, ListenerRouter
 from moldau.broker.first_start import format_if_empty
 from moldau.broker.format import FormatError, metadata_log_dir
 from moldau.broker.log_cleaning import LogCleaning
-from moldau.broker.metadata_log import MetadataLog
+from moldau.broker.log_levels import LogLevels
+from moldau.broker.quorum_failure import metadata_dir_failed
 from moldau.broker.record_checks import RecordChecks
 from moldau.clock import Clock, SystemClock
 from moldau.config.broker import BrokerConfig
 from moldau.config.listeners import Listener
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import EMPTY_IMAGE, MetadataImage
-from moldau.network.memory import keep_freed_memory
+from moldau.network.network import Network
 from moldau.network.server import Server
-from moldau.storage.disk import Disk, FileLock, RealDisk
+from moldau.network.socket_network import SocketNetwork
+from moldau.network.turns import Turns
+from moldau.storage.disk.disk import Disk, FileLock, RealDisk
 from moldau.storage.log_manager import LogManager
 from moldau.storage.log_upkeep import LogUpkeep
 
@@ -47,13 +48,12 @@ STOP_GRACE_S = 30.0
 ABANDON_GRACE_S = 1.0
 DELETED_FILES_CHECK_MS = 5_000
 HOST_AGAIN_MS = 1_000
-# SIGHUP is sent when a terminal is closed; as in Apache Kafka, it causes a clean shutdown.
-STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+LOG_STARTS_CHECK_MS = 30_000
 PRODUCER_EXPIRY_CHECK_MS = 600_000
 
 
 class Node:
-    """One process of a cluster. Clock, randomness and disk are passed in."""
+    """One process of a cluster. Clock, randomness, disk, threads and network are passed in."""
 
     def __init__(
         self,
@@ -63,24 +63,32 @@ class Node:
         disk: Disk | None = None,
         rng: random.Random | None = None,
         executor: Executor | None = None,
-        make_server: Callable[..., Server] = Server,
+        network: Network | None = None,
+        log_levels: LogLevels | None = None,
+        stopwatch: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """``make_server`` can replace the server, for a simulated network."""
+        """``stopwatch`` measures, in seconds, how long large work keeps others waiting."""
         self.config = config
         self._clock = clock or SystemClock()
         self._disk = disk or RealDisk()
-        self._rng = rng or random.Random()
+        self._rng = rng or random.SystemRandom()
         self._given_executor = executor
         self._executor = executor or ThreadPoolExecutor(
             config.num_recovery_threads_per_data_dir, thread_name_prefix="moldau-disk"
         )
         self._background = Background()
-        self._make_server = make_server
+        self._network = network or SocketNetwork()
+        self._log_levels = log_levels or LogLevels()
+        self._stopwatch = stopwatch
         self.ports: dict[str, int] = {}
         # Why the node cannot continue; the caller waits for ``failed`` and calls ``abandon``.
         self.failure: str | None = None
         self.failed = asyncio.Event()
         self._metadata_lock: FileLock | None = None
+        # Whether the start waits for other nodes, perhaps for ever; it can be cancelled then.
+        self.is_waiting = False
+        # Whether a thread is loading the logs.
+        self._is_loading = False
 
     async def start(self) -> None:
         """Return when the node is ready for requests.
@@ -100,62 +108,119 @@ class Node:
             on_offline=self._on_directory_offline,
             wake=self._handle_disk_failures,
         )
-        self.metadata = MetadataLog(
+        self._turns = Turns(now=self._stopwatch)
+        self.metadata = ClusterMetadata(
             config,
             self._disk,
             self._clock,
             self._rng,
             self._executor,
             self._handle_metadata_failure,
+            self._turns,
+            self._network,
         )
         self.broker = self._make_broker()
         # First of all: a start that fails because a port is in use must not touch the data.
         await self._bind()
 
-        format_if_empty(config, self._disk, self._rng)
+        format_if_empty(config, self._disk, self._rng, self._clock)
         self._open_directories()
         self.metadata.load()
-        image = self.metadata.image
-        self.broker.configs.follow(image)
-        is_stray = functools.partial(self.broker.replicas.is_stray, image)
-        assigned_dir = functools.partial(self.broker.replicas.assigned_dir, image)
-        self.logs.load(self.broker.configs.topic, is_stray, assigned_dir)
-
-        await self.metadata.start(
-            self._advertised(),
-            self._controller_endpoints(),
-            list(self.logs.dirs.directory_ids.values()),
-            self.broker.cordon(),
-        )
+        self.is_waiting = not self.metadata.raft.is_alone
+        try:
+            await self._join_cluster()
+        except (Exception, asyncio.CancelledError):
+            self.metadata.close()
+            raise
+        self.is_waiting = False
         self.broker.start()
         self._start_background()
-        self.cleaning = LogCleaning(
-            self.logs, self.broker.configs, self._disk, self._clock, self._given_executor
-        )
+        self.cleaning = self._make_cleaning()
         self.cleaning.start()
         self._limit_connections()
-        self.metadata.add_listener(self._on_metadata)
+        self.metadata.publisher.add_listener(self._on_metadata)
         self.server.accept()
-        # Objects alive now are permanent: exclude them from garbage collection.
-        gc.collect()
-        gc.freeze()
+
+    async def _join_cluster(self) -> None:
+        """Catch up with the metadata, load the logs, and register with the controller."""
+        # Other controllers must reach this one, or nobody is elected.
+        self.server.accept([each.name for each in self.config.controller_listeners])
+        await self.metadata.start(self._controller_endpoints())
+        await self._load_logs(self.metadata.image)
+        log_dirs = list(self.logs.dirs.directory_ids.values())
+        # A setting at the start may cordon directories; a dynamic one overrides it.
+        self.metadata.lifecycle.on_registered = self.logs.mark_running
+        await self.metadata.register(
+            self._advertised(),
+            log_dirs,
+            self.broker.cordon(),
+            has_complete_logs=self.logs.is_complete,
+        )
+        self.broker.configs.follow(self.metadata.image)
+
+    async def _load_logs(self, image: MetadataImage) -> None:
+        """Open the logs of this broker, as the metadata in ``image`` says.
+
+        ``image`` is committed: what is only on this disk may know too few of them.
+        """
+        self.broker.configs.follow(image)
+        load = functools.partial(
+            self.logs.load,
+            self.broker.configs.topic,
+            functools.partial(self.broker.replicas.is_stray, image),
+            functools.partial(self.broker.replicas.assigned_dir, image),
+        )
+        if self.metadata.raft.is_alone or self._given_executor is not None:
+            load()
+            return
+        # Recovery may take minutes, and the quorum needs the votes of this node meanwhile.
+        self._is_loading = True
+        try:
+            await asyncio.to_thread(load)
+        finally:
+            self._is_loading = False
+        self.logs.handle_failures()
 
     def _make_broker(self) -> Broker:
-        checks = RecordChecks(self._given_executor)
         return Broker(
-            self.config, self._clock, self._rng, self._disk, self.logs, self.metadata, checks
+            self.config,
+            self._clock,
+            self._rng,
+            self._disk,
+            self.logs,
+            self.metadata,
+            RecordChecks(self._given_executor),
+            self._turns,
+            self._log_levels,
+            self._network,
+        )
+
+    def _make_cleaning(self) -> LogCleaning:
+        return LogCleaning(
+            self.logs,
+            self.broker.configs,
+            self._disk,
+            self._clock,
+            self._rng,
+            self._given_executor,
         )
 
     async def stop(self) -> None:
         """Shut down cleanly, so that the next start has nothing to recover."""
         self._background.stop()
+        has_others = self.metadata.has_others
+        if has_others:
+            # Others take over first, while clients and nodes are still served here.
+            await self.metadata.leave()
         self.broker.stop()
         await self.server.stop(STOP_GRACE_S)
         self.broker.record_checks.stop()
         await self.broker.settle()
+        if not has_others:
+            await self.metadata.leave()
         await self.metadata.stop()
         self.cleaning.stop()
-        self.logs.shutdown(self.metadata.broker_epoch)
+        self.logs.shutdown(self.metadata.lifecycle.broker_epoch)
         self._executor.shutdown()
         self._release_metadata()
 
@@ -166,7 +231,9 @@ class Node:
         await self.server.stop(ABANDON_GRACE_S)
         self.broker.record_checks.stop()
         self.cleaning.stop()
+        await self.broker.fetchers.closed()
         await self.broker.mover.stop()
+        self.metadata.close()
         self.logs.shutdown()
         self._executor.shutdown()
         self._release_metadata()
@@ -178,56 +245,59 @@ class Node:
             self._metadata_lock = self._disk.lock(path)
         self.logs.open_directories()
         if path in self.logs.dirs.offline:
-            raise FormatError(_metadata_failed(path, self.logs.dirs.offline[path]))
+            raise FormatError(metadata_dir_failed(path, self.logs.dirs.offline[path]))
 
     def _release_metadata(self) -> None:
         if self._metadata_lock is not None:
             self._metadata_lock.release()
 
-    def _snapshot_metadata(self, now_ms: int) -> None:
-        self.metadata.maybe_snapshot()
-
     def _handle_disk_failures(self) -> None:
         """Called on any thread."""
-        self._loop.call_soon_threadsafe(self.logs.handle_failures)
+        self._loop.call_soon_threadsafe(self._handle_failures)
+
+    def _handle_failures(self) -> None:
+        if not self._is_loading:
+            self.logs.handle_failures()
 
     def _handle_metadata_failure(self, reason: str) -> None:
         """Called on any thread."""
-        self._loop.call_soon_threadsafe(self._on_metadata_failed, reason)
+        self._loop.call_soon_threadsafe(self._fail, reason)
 
     def _on_directory_offline(self, path: str) -> None:
         """Continue without a failed log directory, unless it was the last or has the metadata."""
         dirs = self.logs.dirs
         if path == metadata_log_dir(self.config):
-            self._on_metadata_failed(dirs.offline[path])
+            self._fail(metadata_dir_failed(path, dirs.offline[path]))
         elif not dirs.live:
             self._fail(f"all log directories have failed: {', '.join(dirs.offline)}")
         else:
             self.broker.directory_failed(path)
 
-    def _on_metadata_failed(self, reason: str) -> None:
-        self._fail(_metadata_failed(metadata_log_dir(self.config), reason))
-
     def _fail(self, reason: str) -> None:
         if self.failure is None:
             self.failure = reason
+            # A device that fails may have dropped what is still in the page cache.
+            self.logs.marks.remove()
             logger.critical("shutting down: %s", reason)
             self.failed.set()
 
     async def _bind(self) -> None:
         """Open the listeners, so that their ports are known; connections are not accepted yet."""
         config = self.config
-        clients = Dispatcher(self.broker, BROKER_HANDLERS)
-        controllers = Dispatcher(self.broker, CONTROLLER_HANDLERS, is_controller=True)
+        threads = self._given_executor
+        clients = Dispatcher(broker_handlers(self.broker), self._turns, executor=threads)
+        controllers = Dispatcher(controller_handlers(self.broker), self._turns, executor=threads)
         dispatchers = {
             each.name: controllers if each in config.controller_listeners else clients
             for each in config.listeners
         }
-        self.server = self._make_server(
+        self.server = Server(
             config.listeners,
             ListenerRouter(dispatchers),
             server_limits(config, EMPTY_IMAGE),
             logging.getLogger("moldau.network"),
+            self._network,
+            self._stopwatch,
         )
         await self.server.bind()
         self.ports = self.server.ports
@@ -239,6 +309,12 @@ class Node:
     def _limit_connections(self) -> None:
         """Apply the current limits: dynamic settings and quotas may change them at any time."""
         self.server.limit(server_limits(self.broker.config, self.metadata.image))
+
+    @property
+    def address(self) -> str:
+        """Where clients connect; for a node that is only a controller, where other nodes do."""
+        first = [*self._advertised(), *self._controller_endpoints()][0]
+        return f"{first.host}:{first.port}"
 
     def _advertised(self) -> list[Listener]:
         """The advertised addresses, with the ports that the system chose."""
@@ -260,8 +336,8 @@ class Node:
     def _start_background(self) -> None:
         config = self.config
         logs = self.logs
-        upkeep = LogUpkeep(logs)
-        jobs: tuple[tuple[int, Callable[[int], object]], ...] = (
+        upkeep = LogUpkeep(logs, self._clock)
+        jobs: tuple[tuple[int, Callable[[], object]], ...] = (
             (config.log_flush_scheduler_interval_ms, upkeep.flush_dirty_logs),
             (config.log_flush_offset_checkpoint_interval_ms, logs.checkpoint_recovery_points),
             (
@@ -273,70 +349,12 @@ class Node:
             (DELETED_FILES_CHECK_MS, logs.delete_expired_directories),
             (DELETED_FILES_CHECK_MS, upkeep.remove_deleted_files),
             (HOST_AGAIN_MS, self.broker.host_again),
+            (LOG_STARTS_CHECK_MS, self.broker.fetchers.note_log_starts),
             (PRODUCER_EXPIRY_CHECK_MS, upkeep.remove_expired_producers),
-            (config.metadata_log_max_snapshot_interval_ms, self._snapshot_metadata),
+            (config.metadata_log_max_snapshot_interval_ms, self.metadata.snapshots.maybe_snapshot),
             (config.offsets_retention_check_interval_ms, self.broker.groups.expire_offsets),
+            # As in Kafka: a follower that lags is noticed within half as long again.
+            (config.replica_lag_time_max_ms // 2, self.broker.led.check_isrs),
         )
         for interval_ms, job in jobs:
-            self._background.every(interval_ms, job, self._clock)
-
-
-def _metadata_failed(path: str, reason: str) -> str:
-    return (
-        f"the metadata log directory {path} has failed ({reason}). Repair the disk, or restore "
-        "the directory, and start again"
-    )
-
-
-def run(config: BrokerConfig, say: Callable[[str], None]) -> int:
-    """Serve until a signal or a failure; returns the exit code of the process.
-
-    ``say`` prints messages for the user who starts the broker.
-    """
-    try:
-        import uvloop
-    except ImportError:  # a platform without uvloop: slower, otherwise the same
-        return asyncio.run(_serve(config, say))
-    return uvloop.run(_serve(config, say))
-
-
-async def _serve(config: BrokerConfig, say: Callable[[str], None]) -> int:
-    # Cycles are rare here, so frequent collections cost more than they free. The middle generation
-    # stays small: a large request creates a million objects, and inspecting all of them at once
-    # would delay every other request.
-    gc.set_threshold(10_000, 3, 8_000)
-    # How long a busy thread (such as the log cleaner's) may hold the GIL while the loop waits. The
-    # default is ten times as long, which clients would notice.
-    sys.setswitchinterval(0.0005)
-    keep_freed_memory()
-    loop = asyncio.get_running_loop()
-    stopping = asyncio.Event()
-    for number in STOP_SIGNALS:
-        # A broker started with nohup must outlive the terminal.
-        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
-            loop.add_signal_handler(number, stopping.set)
-    node = Node(config)
-    for warning in config.warnings:
-        logger.warning("%s", warning)
-    await node.start()
-    for listener in config.listeners:
-        logger.info("%s listens on port %d", listener.name, node.ports[listener.name])
-    say(f"Moldau is ready on {_address(node)} (Ctrl-C stops it)")
-    ends = [loop.create_task(event.wait()) for event in (stopping, node.failed)]
-    await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-    for end in ends:
-        end.cancel()
-    if node.failure is not None:
-        say(f"Moldau stops: {node.failure}")
-        await node.abandon()
-        return 1
-    logger.info("stopping: finishing requests and flushing logs")
-    await node.stop()
-    with contextlib.suppress(ValueError):
-        loop.remove_signal_handler(signal.SIGTERM)
-    return 0
-
-
-def _address(node: Node) -> str:
-    first = node._advertised()[0]
-    return f"{first.host}:{first.port}"
+            self._background.every(interval_ms, job)

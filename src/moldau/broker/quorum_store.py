@@ -3,6 +3,7 @@
 import logging
 import os
 import random
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from moldau.broker.format import (
@@ -11,40 +12,40 @@ from moldau.broker.format import (
     metadata_log_dir,
     read_directories,
 )
-from moldau.broker.metadata_snapshot import (
-    BOOTSTRAP_CHECKPOINT,
-    ControlState,
-    SnapshotId,
-    decode_snapshot,
-    encode_snapshot,
-    metadata_records,
-    parse_snapshot_name,
-)
+from moldau.broker.metadata_snapshot import BOOTSTRAP_CHECKPOINT, ControlState, decode_snapshot
+from moldau.broker.quorum_settings import controller_listener_name
+from moldau.broker.quorum_snapshots import QuorumSnapshots
 from moldau.clock import Clock
 from moldau.config.broker import BrokerConfig
 from moldau.config.topic import LogConfig
-from moldau.controller.state import ControllerState
+from moldau.errors import ApiError, ErrorCode
 from moldau.ids import METADATA_TOPIC, METADATA_TOPIC_ID, TopicPartition
 from moldau.metadata.delta import MetadataError
 from moldau.metadata.features import LATEST_METADATA_VERSION, METADATA_VERSION
 from moldau.metadata.image import MetadataImage
-from moldau.metadata.snapshot import snapshot_records
 from moldau.protocol.message import Message
 from moldau.protocol.primitives import MalformedMessage
+from moldau.protocol.records.client_data import KRaftVersionRecord, VotersRecord
 from moldau.protocol.records.metadata import FeatureLevelRecord
+from moldau.raft.log_view import BOOTSTRAP_SNAPSHOT, SnapshotId
+from moldau.raft.messages import KraftVersionChange, VotersChange
 from moldau.raft.quorum_state import QuorumState, decode_quorum_state, encode_quorum_state
+from moldau.raft.voter_history import VoterHistory
 from moldau.raft.voters import VoterSet, parse_static_voters
+from moldau.record.control import ControlType, decode_control_key
 from moldau.record.header import BatchHeader, CorruptBatch, iter_headers
-from moldau.record.records import decode_records
-from moldau.storage.checkpoint import read_partition_metadata, write_partition_metadata
-from moldau.storage.disk import Disk
-from moldau.storage.late_writes import Executor
-from moldau.storage.log_context import LogContext
-from moldau.storage.log_failure import FailureHandler
-from moldau.storage.partition_log import PartitionLog
-from moldau.storage.recovery import open_log
+from moldau.record.records import Record, decode_records
+from moldau.storage.disk.checkpoint import read_partition_metadata, write_partition_metadata
+from moldau.storage.disk.disk import Disk
+from moldau.storage.disk.late_writes import Executor
+from moldau.storage.disk.log_failure import FailureHandler
+from moldau.storage.log.log_context import LogContext
+from moldau.storage.log.partition_log import PartitionLog
+from moldau.storage.log.recovery import open_log
 
 logger = logging.getLogger(__name__)
+
+QuorumChange = VotersChange | KraftVersionChange
 
 QUORUM_STATE: Final = "quorum-state"
 _READ_BYTES: Final = 8 * 1024 * 1024
@@ -52,7 +53,7 @@ _FOREVER: Final = -1
 
 
 class QuorumStore:
-    """The files of the quorum. ``load`` sets ``log`` and ``voters``."""
+    """The files of the quorum. ``open`` sets ``log`` and ``history``."""
 
     def __init__(
         self,
@@ -65,29 +66,25 @@ class QuorumStore:
     ) -> None:
         self._config = config
         self._disk = disk
-        self._clock = clock
-        self._executor = executor
         self._context = LogContext(disk, clock, rng, executor, on_failure)
         self._log_dir = metadata_log_dir(config)
         self.directory = os.path.join(self._log_dir, f"{METADATA_TOPIC}-0")
-        self.kraft_version = 0
-        self.voters = VoterSet()
-        self.has_voters_in_log = False
-        # The newest epoch in the log or in a snapshot.
-        self.latest_epoch = 0
+        self.snapshots = QuorumSnapshots(config, self.directory, disk, clock, executor)
+        self.bytes_since_snapshot = 0
         self.log: PartitionLog
+        # The voters, as far as the log and the snapshots name them.
+        self.history: VoterHistory
 
-    # Loading
+    # Opening
 
-    def load(self, state: ControllerState) -> int:
-        """Replay the newest snapshot and the log after it into ``state``.
+    def open(self) -> None:
+        """Open the log and find the newest snapshot, without replaying either.
 
-        Returns the number of bytes read from the log.
+        Raises:
+            CorruptSnapshot, MetadataError: with the reason and the remedy.
         """
         make_durable_dirs(self._disk, self.directory)
-        self._remove_unfinished()
-        control = ControlState()
-        snapshot = self._load_snapshot(state, control)
+        self.snapshots.open()
         self.log = open_log(
             self._context,
             self.directory,
@@ -97,19 +94,14 @@ class QuorumStore:
         )
         if read_partition_metadata(self._disk, self.directory) is None:
             write_partition_metadata(self._disk, self.directory, METADATA_TOPIC_ID)
-        if self.log.log_end_offset < snapshot.end_offset:
-            # The snapshot came from a leader that was ahead of this log.
+        snapshot = self.newest_snapshot
+        if self._is_newer_than_log(snapshot):
             self.log.truncate_fully_and_start_at(snapshot.end_offset)
         self._check_no_gap(snapshot)
-        start = max(snapshot.end_offset, self.log.log_start_offset)
-        size_bytes = self._replay_log(state, control, start)
-        self.latest_epoch = max(snapshot.epoch, self.log.leader_epochs.latest_epoch)
-        self.kraft_version = control.kraft_version
-        if control.voters is not None:
-            self.voters = control.voters
-        elif self._config.controller_quorum_voters:
-            self.voters = parse_static_voters(",".join(self._config.controller_quorum_voters))
-        return size_bytes
+        self.snapshots.drop_before(self.log.log_start_offset)
+        # Recovery may have found more than what was flushed before: from here on it counts.
+        self.log.flush()
+        self._find_voters()
 
     def _log_config(self) -> LogConfig:
         config = self._config
@@ -122,34 +114,19 @@ class QuorumStore:
             retention_bytes=_FOREVER,
         )
 
-    def _remove_unfinished(self) -> None:
-        for name in self._disk.list_dir(self.directory):
-            if name.endswith((".checkpoint.part", ".checkpoint.tmp", ".checkpoint.deleted")):
-                self._disk.remove(os.path.join(self.directory, name), missing_ok=True)
+    @property
+    def newest_snapshot(self) -> SnapshotId:
+        return self.snapshots.latest or BOOTSTRAP_SNAPSHOT
 
-    def snapshots(self) -> list[SnapshotId]:
-        """The complete snapshots, oldest first."""
-        ids = map(parse_snapshot_name, self._disk.list_dir(self.directory))
-        return sorted(found for found in ids if found is not None)
+    def _is_newer_than_log(self, snapshot: SnapshotId) -> bool:
+        """Whether a snapshot came from a leader, and a crash came before it replaced the log.
 
-    def _load_snapshot(self, state: ControllerState, control: ControlState) -> SnapshotId:
-        found = self.snapshots()
-        if not found:
-            return SnapshotId(0, 0)
-        newest = found[-1]
-        path = os.path.join(self.directory, newest.file_name)
-        contents = decode_snapshot(self._disk.read_bytes(path), path)
-        control.kraft_version = contents.kraft_version
-        control.voters = contents.voters
-        # The voters that a directory is formatted with are not committed yet.
-        self.has_voters_in_log = newest.end_offset > 0 and contents.voters is not None
-        state.add_batch(
-            newest.end_offset - len(contents.records),
-            newest.epoch,
-            contents.last_log_timestamp_ms,
-            contents.records,
-        )
-        return newest
+        Length alone does not tell: records of earlier epochs that were never committed may lie
+        behind the end of the snapshot, and would pass for records of its epoch.
+        """
+        log = self.log
+        is_older = log.leader_epochs.latest_epoch < snapshot.epoch
+        return log.log_end_offset < snapshot.end_offset or (snapshot.end_offset > 0 and is_older)
 
     def _check_no_gap(self, snapshot: SnapshotId) -> None:
         start = self.log.log_start_offset
@@ -160,39 +137,65 @@ class QuorumStore:
                 "snapshots that are missing"
             )
 
-    def _replay_log(self, state: ControllerState, control: ControlState, offset: int) -> int:
-        log = self.log
-        size_bytes = 0
-        while offset < log.log_end_offset:
-            fetched = log.read(
-                offset, _READ_BYTES, max_offset=log.log_end_offset, min_one_message=True
-            )
-            data = fetched.records if isinstance(fetched.records, bytes) else fetched.records.read()
-            for position, header in iter_headers(data):
-                if header.last_offset < offset:
-                    continue
-                try:
-                    self._replay(state, control, header, data[position:])
-                except (MetadataError, MalformedMessage, CorruptBatch) as error:
-                    raise MetadataError(
-                        f"the metadata at offset {header.base_offset} of {self.directory} cannot "
-                        f"be read ({error}). Restore the directory from a copy; what a newer "
-                        "version wrote, only that version can read"
-                    ) from error
-                offset = header.last_offset + 1
-                size_bytes += header.size_bytes
-        return size_bytes
+    def _find_voters(self) -> None:
+        self.history = VoterHistory(self._static_voters())
+        snapshot = self.snapshots.latest
+        if snapshot is not None:
+            control = self.snapshots.control(snapshot)
+            # What a directory is formatted with is not in the log yet: offset -1.
+            offset = snapshot.end_offset - 1
+            self.history.reset(offset, control.kraft_version, control.voters)
+        start = max(self.newest_snapshot.end_offset, self.log.log_start_offset)
+        for header, data in self.batches(start, self.log.log_end_offset):
+            self.bytes_since_snapshot += header.size_bytes
+            for change in self._changes(header, data):
+                self.history.add(change)
 
-    def _replay(
-        self, state: ControllerState, control: ControlState, header: BatchHeader, data: bytes
-    ) -> None:
-        batch = decode_records(data[: header.size_bytes])
-        epoch, timestamp = header.partition_leader_epoch, header.max_timestamp
-        if header.is_control:
-            self.has_voters_in_log |= control.add(batch)
-            state.replay_control(header.last_offset, epoch, timestamp)
-        else:
-            state.add_batch(header.base_offset, epoch, timestamp, metadata_records(batch))
+    def _static_voters(self) -> VoterSet:
+        config = self._config
+        if not config.controller_quorum_voters:
+            return VoterSet()
+        voters = parse_static_voters(",".join(config.controller_quorum_voters))
+        name = controller_listener_name(config)
+        return VoterSet.of(
+            *(
+                voter._replace(endpoints=tuple(end._replace(name=name) for end in voter.endpoints))
+                for voter in voters.voters.values()
+            )
+        )
+
+    # Reading
+
+    def batches(self, offset: int, end_offset: int) -> Iterator[tuple[BatchHeader, bytes]]:
+        """The batches of the log from ``offset`` to ``end_offset``, read as they are needed.
+
+        Raises:
+            MetadataError: a batch cannot be read.
+        """
+        while offset < end_offset:
+            data = self.read(offset, end_offset, _READ_BYTES)
+            if not data:
+                raise self.unreadable(offset, "nothing is there")
+            try:
+                for position, header in iter_headers(data):
+                    if header.last_offset >= offset:
+                        yield header, data[position : position + header.size_bytes]
+                        offset = header.last_offset + 1
+            except CorruptBatch as error:
+                raise self.unreadable(offset, str(error)) from error
+
+    def read(self, offset: int, end_offset: int, max_bytes: int) -> bytes:
+        """Whole batches from ``offset`` on, at least one."""
+        fetched = self.log.read(offset, max_bytes, max_offset=end_offset, min_one_message=True)
+        return fetched.records if isinstance(fetched.records, bytes) else fetched.records.read()
+
+    def unreadable(self, offset: int, problem: str) -> MetadataError:
+        """The error for a record that cannot be replayed."""
+        return MetadataError(
+            f"the metadata at offset {offset} of {self.directory} cannot "
+            f"be read ({problem}). Restore the directory from a copy; what a newer "
+            "version wrote, only that version can read"
+        )
 
     def read_bootstrap(self) -> list[Message]:
         """The bootstrap records of the cluster."""
@@ -214,72 +217,104 @@ class QuorumStore:
         ]
         return sorted(ids)
 
+    def close(self) -> None:
+        """Close the files. What a full disk does not take is computed again at the next start."""
+        self.snapshots.abandon_part()
+        try:
+            self.log.close()
+        except ApiError as error:
+            logger.warning("the metadata log was not closed cleanly: %s", error)
+            self.log.close_files()
+
+    # Appending
+
+    def append(self, batches: bytes | memoryview) -> tuple[int, tuple[QuorumChange, ...]]:
+        """Append batches that have their offsets and epochs.
+
+        Returns the first offset, and what the batches change in the quorum itself.
+
+        Raises:
+            ApiError: the batches are damaged or do not continue the log, or KAFKA_STORAGE_ERROR.
+        """
+        info = self.log.append_as_follower(batches)
+        if info is None:
+            raise ApiError(ErrorCode.CORRUPT_MESSAGE, "there is no whole batch to append")
+        self.bytes_since_snapshot += len(batches)
+        return info.first_offset, self.changes_in(batches)
+
+    def changes_in(self, batches: bytes | memoryview) -> tuple[QuorumChange, ...]:
+        """What batches change in the quorum itself, as far as they are in the log."""
+        changes: list[QuorumChange] = []
+        for position, header in iter_headers(batches):
+            if header.is_control and header.last_offset < self.log.log_end_offset:
+                end = position + header.size_bytes
+                changes += self._changes(header, bytes(batches[position:end]))
+        return tuple(changes)
+
+    def _changes(self, header: BatchHeader, data: bytes) -> list[QuorumChange]:
+        if not header.is_control:
+            return []
+        try:
+            return quorum_changes(decode_records(data))
+        except (CorruptBatch, MalformedMessage) as error:
+            raise self.unreadable(header.base_offset, str(error)) from error
+
     # quorum-state
 
     def read_state(self) -> QuorumState:
         path = os.path.join(self.directory, QUORUM_STATE)
-        state = QuorumState()
-        if self._disk.exists(path):
-            try:
-                state = decode_quorum_state(self._disk.read_bytes(path))
-            except ValueError as error:
-                raise MetadataError(f"{path}: {error}") from error
-        if self.latest_epoch > state.leader_epoch:
-            # The file is older than the log: an epoch with records must not be used again.
-            return QuorumState(self.latest_epoch)
-        return state
+        if not self._disk.exists(path):
+            return QuorumState()
+        try:
+            return decode_quorum_state(self._disk.read_bytes(path))
+        except ValueError as error:
+            raise MetadataError(f"{path}: {error}") from error
 
-    def write_state(self, state: QuorumState) -> None:
-        data = encode_quorum_state(state, self.kraft_version, self.voters.ids)
+    def write_state(self, state: QuorumState, kraft_version: int, voters: Sequence[int]) -> None:
+        """Write the state; it is on the device when this returns."""
+        data = encode_quorum_state(state, kraft_version, voters)
         self._disk.write_atomically(os.path.join(self.directory, QUORUM_STATE), data)
 
     # Snapshots
 
     def write_snapshot(self, image: MetadataImage, *, in_background: bool = True) -> None:
-        """Write a snapshot of ``image``, which is committed, and delete old ones."""
-        if self._executor is None or not in_background:
-            self._write_snapshot(image)
-        else:
-            self._executor.submit(self._write_snapshot_quietly, image)
-        self._drop_old()
-
-    def _write_snapshot_quietly(self, image: MetadataImage) -> None:
-        try:
-            self._write_snapshot(image)
-        except OSError:
-            logger.exception("snapshot of the metadata at offset %d failed", image.offset)
-
-    def _write_snapshot(self, image: MetadataImage) -> None:
-        data = encode_snapshot(
-            snapshot_records(image),
-            metadata_version=image.metadata_version,
-            epoch=image.epoch,
-            last_log_timestamp_ms=image.timestamp_ms,
-            now_ms=self._clock.now_ms(),
-            kraft_version=self.kraft_version,
-            voters=self.voters if self.kraft_version > 0 else None,
+        """Write a snapshot of ``image``, which is committed, and then delete old ones."""
+        history = self.history
+        self.snapshots.write(
+            image,
+            history.kraft_version_at(image.offset),
+            history.voters_at(image.offset),
+            self._drop_old,
+            in_background=in_background,
         )
-        snapshot = SnapshotId(image.offset + 1, image.epoch)
-        self._disk.write_atomically(os.path.join(self.directory, snapshot.file_name), data)
-        logger.info("wrote snapshot %s of %d bytes", snapshot.file_name, len(data))
 
     def _drop_old(self) -> None:
-        """Apply metadata.max.retention.bytes and .ms; the newest snapshot is always kept."""
-        config = self._config
-        now_ms = self._clock.now_ms()
-        found = self.snapshots()
-        while len(found) > 1:
-            oldest = os.path.join(self.directory, found[0].file_name)
-            sizes = [self._disk.size(os.path.join(self.directory, s.file_name)) for s in found]
-            total = sum(sizes) + self.log.size_bytes
-            age_ms = now_ms - self._disk.modified_ms(oldest)
-            is_too_big = 0 <= config.metadata_max_retention_bytes < total
-            is_too_old = 0 <= config.metadata_max_retention_ms < age_ms
-            if not is_too_big and not is_too_old:
-                break
-            self._disk.remove(oldest)
-            del found[0]
-            if found[0].end_offset <= self.log.high_watermark:
-                self.log.delete_records_before(found[0].end_offset)
-        self.log.delete_old_segments(now_ms)
-        self.log.remove_deleted_files(now_ms)
+        # The node may have stopped while a snapshot was being written.
+        if self.log.is_closed:
+            return
+        self.snapshots.drop_old(self.log)
+        self.history.forget_before(self.log.log_start_offset)
+
+    def install_snapshot(self, snapshot: SnapshotId) -> ControlState:
+        """A fetched snapshot is complete: it replaces the log; returns its control records."""
+        self.snapshots.install(snapshot)
+        control = self.snapshots.control(snapshot)
+        self.log.truncate_fully_and_start_at(snapshot.end_offset)
+        self.snapshots.drop_before(snapshot.end_offset)
+        self.bytes_since_snapshot = 0
+        return control
+
+
+def quorum_changes(batch: Sequence[Record]) -> list[QuorumChange]:
+    """What the records of a control batch change in the quorum."""
+    changes: list[QuorumChange] = []
+    for record in batch:
+        kind = decode_control_key(record.key)
+        value = record.value or b""
+        if kind == ControlType.KRAFT_VERSION:
+            version = KRaftVersionRecord.decode(value, 0, 0)[0].kraft_version
+            changes.append(KraftVersionChange(record.offset, version))
+        elif kind == ControlType.KRAFT_VOTERS:
+            voters = VoterSet.from_record(VotersRecord.decode(value, 0, 0)[0])
+            changes.append(VotersChange(record.offset, voters))
+    return changes

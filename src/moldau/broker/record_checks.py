@@ -29,14 +29,14 @@ class RecordChecks:
         self._executor = executor or ThreadPoolExecutor(THREADS, thread_name_prefix="moldau-check")
 
     async def check(
-        self, records: memoryview | bytes, config: LogConfig, now_ms: int
+        self, records: memoryview | bytes, config: LogConfig, wall_ms: int
     ) -> ProducedBatch:
         """The batch, validated and converted for its topic (``validate_produced``).
 
         Raises:
             ApiError: the batch is refused.
         """
-        checked = self._executor.submit(validate_produced, records, config, now_ms)
+        checked = self._executor.submit(validate_produced, records, config, wall_ms)
         return await asyncio.wrap_future(checked)
 
     def stop(self) -> None:

@@ -8,8 +8,8 @@ from moldau.metadata.features import SUPPORTED_FEATURES
 from moldau.metadata.introduction import Endpoint, endpoint_fields, feature_fields
 from moldau.protocol.messages import broker_registration as broker
 from moldau.protocol.messages import controller_registration as controller
-from moldau.storage.checkpoint import read_clean_shutdown
-from moldau.storage.disk import Disk
+from moldau.storage.disk.checkpoint import read_clean_shutdown
+from moldau.storage.disk.disk import Disk
 
 
 def previous_broker_epoch(config: BrokerConfig, disk: Disk) -> int:

@@ -16,15 +16,16 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
 from moldau.broker.dynamic_config import DynamicConfig
+from moldau.broker.led_partitions import LedPartitions
 from moldau.broker.partition import Partition
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import NO_UUID, TopicPartition
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import BROKER_RESOURCE, MetadataImage, TopicImage
-from moldau.metadata.registrations import PartitionRegistration
+from moldau.metadata.registrations import NO_LEADER, PartitionRegistration
 from moldau.storage.log_manager import LogManager
 
 logger = logging.getLogger(__name__)
@@ -35,6 +36,21 @@ HOSTED_PER_TURN: Final = 4
 RECONFIGURED_PER_TURN: Final = 20
 
 
+class Followers(Protocol):
+    """What fetches, for the partitions that this broker follows, from their leaders."""
+
+    def follow(self, partition: Partition) -> None:
+        """Fetch from the leader that the partition's registration names.
+
+        Called again whenever the registration changes; the same leader epoch changes nothing.
+        """
+        ...
+
+    def forget(self, topic_partition: TopicPartition) -> None:
+        """Fetch no more, and drop answers on their way; nothing happens if it was not followed."""
+        ...
+
+
 class ReplicaManager:
     """Owns every ``Partition`` of this broker."""
 
@@ -43,10 +59,13 @@ class ReplicaManager:
         node_id: int,
         logs: LogManager,
         configs: DynamicConfig,
+        led: LedPartitions,
         note_directory: Callable[[bytes, int, str], None],
+        followers: Followers,
     ) -> None:
         """``note_directory`` is called with the log directory of each hosted partition."""
         self._node_id = node_id
+        self._followers = followers
         self._note_directory = note_directory
         self._logs = logs
         self._configs = configs
@@ -62,6 +81,7 @@ class ReplicaManager:
         self._is_hosting = False
         self._settling: list[asyncio.Future[None]] = []
         self._names: dict[bytes, str] = {}
+        self._led = led
 
     # --- look-ups, on the hot path
 
@@ -115,8 +135,15 @@ class ReplicaManager:
             partitions[index] for index in sorted(partitions) if not partitions[index].log.is_closed
         ]
 
+    def close_offline(self) -> None:
+        """Complete every request that waits for a partition whose log directory has failed."""
+        for partition in self.hosted():
+            if partition.log.is_closed:
+                self._followers.forget(partition.topic_partition)
+                partition.close(self._offline(partition.topic_partition))
+
     def release_waiters(self) -> None:
-        """Complete every waiting fetch: the broker is stopping."""
+        """Complete every request that waits for a partition: the broker is stopping."""
         for partitions in self._topics.values():
             for partition in partitions.values():
                 partition.release_waiters()
@@ -222,8 +249,14 @@ class ReplicaManager:
         registration = topic.partitions.get(index) if topic is not None else None
         if topic is not None and registration and self._node_id in registration.replicas:
             self._host(TopicPartition(topic.name, index), topic_id, registration)
-        else:
-            self._unhosted.pop((topic_id, index), None)
+            return
+        self._unhosted.pop((topic_id, index), None)
+        partition = self._topics.get(topic.name, {}).get(index) if topic is not None else None
+        if partition is not None and partition.topic_id == topic_id:
+            # It was reassigned to other brokers, which have all of it.
+            code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+            message = f"{partition.topic_partition} was moved away from broker {self._node_id}"
+            self._drop(partition, ApiError(code, message))
 
     def _host(
         self,
@@ -237,6 +270,7 @@ class ReplicaManager:
         partition = partitions.get(topic_partition.partition)
         if partition is not None and partition.topic_id == topic_id:
             partition.update(registration)
+            self._follow(partition)
         else:
             config = self._configs.topic(topic_partition.topic)
             try:
@@ -253,23 +287,40 @@ class ReplicaManager:
                     logger.error("%s is not served here yet: %s", topic_partition, error)
                 return
             self._unhosted.pop((topic_id, topic_partition.partition), None)
-            partition = Partition(topic_partition, topic_id, self._node_id, registration, log)
+            partition = Partition(
+                topic_partition, topic_id, self._node_id, registration, log, self._led
+            )
             partitions[topic_partition.partition] = partition
             self._note_directory(topic_id, topic_partition.partition, log.log_dir)
+            self._follow(partition)
+
+    def _follow(self, partition: Partition) -> None:
+        """Fetch from the leader of ``partition``, if that is another broker."""
+        has_other_leader = not partition.is_leader and partition.registration.leader != NO_LEADER
+        if has_other_leader and not partition.log.is_closed:
+            self._followers.follow(partition)
+        else:
+            self._followers.forget(partition.topic_partition)
+
+    def _drop(self, partition: Partition, error: ApiError) -> None:
+        """Host ``partition`` no more; its log is deleted in a later turn."""
+        topic, index = partition.topic_partition
+        partitions = self._topics[topic]
+        del partitions[index]
+        if not partitions:
+            del self._topics[topic]
+        self._followers.forget(partition.topic_partition)
+        partition.close(error)
+        self._to_delete.append(partition.topic_partition)
 
     def _drop_topic(self, topic_id: bytes) -> None:
         name = self._names.pop(topic_id, None)
         if name is None:
             return
-        partitions = self._topics.get(name, {})
-        for index, partition in list(partitions.items()):
+        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        for partition in list(self._topics.get(name, {}).values()):
             if partition.topic_id == topic_id:
-                del partitions[index]
-                self._to_delete.append(partition.topic_partition)
-                partition.is_leader = False
-                partition.wake()
-        if not partitions:
-            self._topics.pop(name, None)
+                self._drop(partition, ApiError(code, f"{partition.topic_partition} was deleted"))
 
     def _delete_log(self, topic_partition: TopicPartition) -> None:
         try:

@@ -20,15 +20,17 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
+from moldau.broker.directory_assignments import DirectoryAssignments
+from moldau.broker.dynamic_config import DynamicConfig
 from moldau.broker.partition import Partition
+from moldau.broker.replica_manager import ReplicaManager
+from moldau.clock import Clock
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import TopicPartition
-from moldau.storage.log_copy import SLICE_BYTES, LogCopy, Slice
-
-if TYPE_CHECKING:
-    from moldau.broker.broker import Broker
+from moldau.storage.log.log_copy import SLICE_BYTES, LogCopy, Slice
+from moldau.storage.log_manager import LogManager
 
 logger = logging.getLogger(__name__)
 
@@ -76,8 +78,19 @@ class _Move:
 class ReplicaMover:
     """The moves of one broker. Except for copying, everything runs on its event loop."""
 
-    def __init__(self, broker: "Broker") -> None:
-        self._broker = broker
+    def __init__(
+        self,
+        logs: LogManager,
+        replicas: ReplicaManager,
+        assignments: DirectoryAssignments,
+        configs: DynamicConfig,
+        clock: Clock,
+    ) -> None:
+        self._logs = logs
+        self._replicas = replicas
+        self._assignments = assignments
+        self._configs = configs
+        self._clock = clock
         self._moves: dict[TopicPartition, _Move] = {}
         self._throttle = Throttle()
         self._workers: set[asyncio.Task[None]] = set()
@@ -87,8 +100,8 @@ class ReplicaMover:
 
     def resume(self) -> None:
         """Continue the moves that the last stop interrupted."""
-        for topic_partition in list(self._broker.logs.future_logs):
-            partition = self._broker.replicas.find(topic_partition)
+        for topic_partition in list(self._logs.future_logs):
+            partition = self._replicas.find(topic_partition)
             if partition is not None and not partition.log.is_closed:
                 self.add(partition)
 
@@ -97,15 +110,15 @@ class ReplicaMover:
         topic_partition = partition.topic_partition
         if self._is_stopping or topic_partition in self._moves:
             return
-        future = self._broker.logs.future_logs[topic_partition]
+        future = self._logs.future_logs[topic_partition]
         logger.info("moving %s to %s", partition.log.directory, future.log_dir)
         self._moves[topic_partition] = _Move(partition, LogCopy(partition.log, future))
-        if len(self._workers) < max(self._broker.config.num_replica_alter_log_dirs_threads, 1):
+        if len(self._workers) < max(self._configs.broker.num_replica_alter_log_dirs_threads, 1):
             self._workers.add(asyncio.get_running_loop().create_task(self._work()))
 
     async def cancel(self, topic_partition: TopicPartition) -> None:
         """Return when the move has stopped and its copy is deleted."""
-        logs = self._broker.logs
+        logs = self._logs
         future = logs.future_logs.get(topic_partition)
         move = self._moves.get(topic_partition)
         if move is not None:
@@ -174,17 +187,17 @@ class ReplicaMover:
         topic_partition = move.partition.topic_partition
         return (
             move.partition.log is copy.source
-            and self._broker.replicas.find(topic_partition) is move.partition
-            and self._broker.logs.future_logs.get(topic_partition) is copy.future
+            and self._replicas.find(topic_partition) is move.partition
+            and self._logs.future_logs.get(topic_partition) is copy.future
             and not copy.source.is_closed
             and not copy.future.is_closed
         )
 
     async def _give_up(self, move: _Move) -> None:
         """Keep the log where it is; revert the metadata if it names the new directory."""
-        logs = self._broker.logs
+        logs = self._logs
         topic_partition = move.partition.topic_partition
-        is_hosted = self._broker.replicas.find(topic_partition) is move.partition
+        is_hosted = self._replicas.find(topic_partition) is move.partition
         try:
             if not is_hosted and logs.future_logs.get(topic_partition) is move.copy.future:
                 # The topic is deleted: delete the copy too.
@@ -193,7 +206,7 @@ class ReplicaMover:
                 old = logs.dirs.directory_id(move.copy.source.log_dir)
                 if old is not None:
                     index = topic_partition.partition
-                    await self._broker.assignments.assign(move.partition.topic_id, index, old)
+                    await self._assignments.assign(move.partition.topic_id, index, old)
         except ApiError as error:
             logger.error("giving up the move of %s: %s", topic_partition, error)
 
@@ -218,7 +231,7 @@ class ReplicaMover:
                 raise
             # Usually a full disk, which may have space again later.
             logger.warning("moving %s: %s", move.partition.topic_partition, error)
-            await self._pause(move, self._broker.config.replica_fetch_backoff_ms)
+            await self._pause(move, self._configs.broker.replica_fetch_backoff_ms)
         return False
 
     async def _copy(self, move: _Move, piece: Slice) -> None:
@@ -229,26 +242,26 @@ class ReplicaMover:
             return
         self._throttle.copied(copied)
         while not move.is_cancelled.is_set():
-            delay_ms = self._throttle.delay_ms(self._rate(), self._broker.clock.now_ms())
+            delay_ms = self._throttle.delay_ms(self._rate(), self._clock.monotonic_ms())
             if delay_ms == 0:
                 break
             await self._pause(move, delay_ms)
 
     async def _prepare(self, move: _Move) -> None:
         """Flush the copy, and record the new directory in the metadata."""
-        logs = self._broker.logs
+        logs = self._logs
         topic_partition = move.partition.topic_partition
         await self._in_thread(logs.durable_future(topic_partition))
         move.unflushed_bytes = 0
         directory_id = logs.dirs.directory_id(move.copy.future.log_dir)
         if directory_id is not None and self._is_possible(move):
             index = topic_partition.partition
-            await self._broker.assignments.assign(move.partition.topic_id, index, directory_id)
+            await self._assignments.assign(move.partition.topic_id, index, directory_id)
         move.is_announced = True
 
     def _exchange(self, move: _Move) -> None:
         source, future = move.copy.source, move.copy.future
-        logs = self._broker.logs
+        logs = self._logs
         if future.recovery_point < source.recovery_point:
             # Few records were flushed since the copy was prepared, so this is quick.
             future.flush()
@@ -262,7 +275,7 @@ class ReplicaMover:
     # -- time and threads --
 
     def _rate(self) -> int:
-        configs = self._broker.configs
+        configs = self._configs
         value = configs.per_broker().get(_RATE, configs.cluster_wide().get(_RATE))
         return _UNLIMITED if value is None else int(value)
 
@@ -272,14 +285,14 @@ class ReplicaMover:
             await asyncio.wait_for(move.is_cancelled.wait(), delay_ms / 1000)
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
-        executor = self._broker.logs.context.executor
+        executor = self._logs.context.executor
         if executor is None:
             return work()
         result: T = await asyncio.wrap_future(executor.submit(work))
         return result
 
     def _submit(self, work: Callable[[], object]) -> None:
-        executor = self._broker.logs.context.executor
+        executor = self._logs.context.executor
         if executor is None:
             work()
         else:

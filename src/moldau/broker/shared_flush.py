@@ -10,6 +10,9 @@ Rules this module keeps:
 * ``on_flushed`` is called before the waiting writers continue.
 * After a failed flush the state of the device is unknown: current and later writers get the
   error. No writer waits forever, whatever fails.
+* With ``can_retry``, a flush that could not even begin (there is no room for the leader epochs,
+  or no descriptor to open a file) is not such a failure: current writers get the error, later ones
+  try again.
 """
 
 import asyncio
@@ -17,7 +20,8 @@ from collections import deque
 from collections.abc import Callable
 
 from moldau.errors import ApiError, ErrorCode
-from moldau.storage.partition_log import PartitionLog
+from moldau.storage.disk.log_failure import is_out_of_descriptors
+from moldau.storage.log.partition_log import PartitionLog
 
 
 class SharedFlush:
@@ -28,12 +32,16 @@ class SharedFlush:
         log: PartitionLog,
         on_flushed: Callable[[int], None],
         on_failure: Callable[[BaseException], None],
+        *,
+        can_retry: bool = False,
     ) -> None:
         """``on_flushed`` is called with the offset up to which the log is durable."""
         self._log = log
         self._when_flushed = on_flushed
         self._when_failed = on_failure
+        self._can_retry = can_retry
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._requested = 0
         self._is_flushing = False
         self._failure: BaseException | None = None
 
@@ -57,23 +65,36 @@ class SharedFlush:
 
     def begin(self) -> "asyncio.Future[None]":
         """Start or join a flush; the future is done when the current log end is durable."""
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[None] = loop.create_future()
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if self._failure is not None:
             done.set_exception(self._failure)
             return done
         self._waiting.append((self._log.log_end_offset, done))
+        self._schedule()
+        return done
+
+    def request(self) -> None:
+        """Like ``begin``, for a caller that only waits for ``on_flushed``."""
+        if self._failure is None:
+            self._requested = self._log.log_end_offset
+            self._schedule()
+
+    def truncated(self, end_offset: int) -> None:
+        """The log ends at ``end_offset`` now; what is beyond it cannot be waited for."""
+        self._waiting = deque((min(offset, end_offset), done) for offset, done in self._waiting)
+        self._requested = min(self._requested, end_offset)
+
+    def _schedule(self) -> None:
         if not self._is_flushing:
             self._is_flushing = True
-            loop.call_soon(self._flush)
-        return done
+            asyncio.get_running_loop().call_soon(self._flush)
 
     def _flush(self) -> None:
         end_offset = self._log.log_end_offset
         try:
             pending = self._log.flush_in_background()
         except Exception as error:
-            self._on_failure(error)
+            self._on_failure(error, is_final=not self._can_retry)
             return
         if pending is None:
             self._on_flushed(end_offset)
@@ -89,7 +110,7 @@ class SharedFlush:
         if error is None:
             self._on_flushed(end_offset)
         else:
-            self._on_failure(error)
+            self._on_failure(error, is_final=not (self._can_retry and _is_passing(error)))
 
     def _on_flushed(self, end_offset: int) -> None:
         try:
@@ -101,17 +122,31 @@ class SharedFlush:
             _, done = self._waiting.popleft()
             if not done.done():
                 done.set_result(None)
-        if self._waiting:
+        if self._waiting or self._requested > end_offset:
             self._flush()
         else:
             self._is_flushing = False
 
-    def _on_failure(self, error: BaseException) -> None:
+    def fail(self, error: BaseException) -> None:
+        """Flush no more: current and later writers get the error."""
+        if self._failure is None:
+            self._on_failure(error)
+
+    def _on_failure(self, error: BaseException, *, is_final: bool = True) -> None:
         self._when_failed(error)
         if isinstance(error, OSError):
             error = ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
-        self._failure = error
+        if is_final:
+            self._failure = error
+        else:
+            self._is_flushing = False
         while self._waiting:
             _, done = self._waiting.popleft()
             if not done.done():
                 done.set_exception(error)
+
+
+def _is_passing(error: BaseException) -> bool:
+    """Whether a file could not be opened: the device has not failed, and stays online."""
+    cause = error.__cause__
+    return isinstance(cause, OSError) and is_out_of_descriptors(cause)

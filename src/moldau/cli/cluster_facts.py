@@ -11,20 +11,21 @@ from typing import Final, NamedTuple
 
 from moldau.broker.metadata_snapshot import (
     CorruptSnapshot,
-    SnapshotId,
     decode_snapshot,
     metadata_records,
     parse_snapshot_name,
+    snapshot_name,
 )
 from moldau.ids import METADATA_TOPIC
 from moldau.metadata.delta import MetadataError
 from moldau.metadata.image import CLUSTER_DEFAULT, TOPIC_RESOURCE, MetadataImage
 from moldau.metadata.loader import MetadataLoader
 from moldau.protocol.primitives import MalformedMessage
+from moldau.raft.log_view import SnapshotId
 from moldau.raft.quorum_state import decode_quorum_state
 from moldau.record.header import CorruptBatch, crc_is_valid, iter_headers
 from moldau.record.records import decode_records
-from moldau.storage.disk import Disk
+from moldau.storage.disk.disk import Disk
 from moldau.storage.verification.findings import Finding, Severity
 from moldau.storage.verification.log_dir_check import TopicFacts
 
@@ -99,7 +100,7 @@ def _load_snapshot(disk: Disk, directory: str, loader: MetadataLoader) -> tuple[
     if not found:
         return SnapshotId(0, 0), directory
     newest = found[-1]
-    path = os.path.join(directory, newest.file_name)
+    path = os.path.join(directory, snapshot_name(newest))
     records = decode_snapshot(disk.read_bytes(path), path).records
     first = newest.end_offset - len(records)
     loader.add_batch(first, newest.epoch, -1, records)

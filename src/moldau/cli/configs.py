@@ -11,9 +11,10 @@ import argparse
 import re
 from typing import Any
 
+from moldau.cli.admin_command import admin_of
 from moldau.cli.command_parser import add_verb
 from moldau.cli.errors import UsageError
-from moldau.cli.output import add_bootstrap, add_format, print_json, print_table, security_of
+from moldau.cli.output import add_bootstrap, add_format, print_json, print_table
 from moldau.client.admin import Admin, ConfigChange, ResourceType
 from moldau.config.definition import SettingType
 from moldau.config.describe import ConfigEntry, ConfigSource
@@ -77,11 +78,7 @@ def _add_entity(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     resource, name = _entity(options)
-    with Admin(
-        options.bootstrap_server,
-        timeout_s=options.request_timeout,
-        security=security_of(options),
-    ) as admin:
+    with admin_of(options) as admin:
         options.action(admin, resource, name, options)
     return 0
 

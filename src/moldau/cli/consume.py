@@ -166,8 +166,10 @@ def _starts(
     """The offset to start at, for each partition."""
     text = options.offset or ("earliest" if options.from_beginning else "latest")
     if options.from_time is not None:
-        now_ms = time.time_ns() // 1_000_000
-        return consumer.offsets_at(dict.fromkeys(partitions, parse_time(options.from_time, now_ms)))
+        wall_ms = time.time_ns() // 1_000_000
+        return consumer.offsets_at(
+            dict.fromkeys(partitions, parse_time(options.from_time, wall_ms))
+        )
     if text in ("earliest", "latest"):
         timestamp = EARLIEST if text == "earliest" else LATEST
         return consumer.offsets_at(dict.fromkeys(partitions, timestamp))

@@ -28,13 +28,13 @@ class Click(NamedTuple):
     timestamp_ms: int
 
 
-def make_clicks(rng: random.Random, now_ms: int, count: int) -> Iterator[Click]:
-    """``count`` clicks with timestamps of ``now_ms``, or earlier for the few that are late."""
+def make_clicks(rng: random.Random, wall_ms: int, count: int) -> Iterator[Click]:
+    """``count`` clicks with timestamps of ``wall_ms``, or earlier for the few that are late."""
     for page in rng.choices(list(PAGES), list(PAGES.values()), k=count):
         user = f"user-{rng.randrange(_USERS)}"
         late_ms = rng.randrange(_MAX_LATE_MS) if rng.randrange(_ONE_LATE_IN) == 0 else 0
         value = json.dumps({"user": user, "page": page}).encode()
-        yield Click(user.encode(), value, now_ms - late_ms)
+        yield Click(user.encode(), value, wall_ms - late_ms)
 
 
 class Visitors:
@@ -69,7 +69,7 @@ class Visitors:
         try:
             with Producer(self._bootstrap, client_id="visitors") as producer:
                 while not self._stopping.wait(_TICK_S):
-                    for click in make_clicks(self._rng, self._clock.now_ms(), self._per_tick):
+                    for click in make_clicks(self._rng, self._clock.wall_ms(), self._per_tick):
                         producer.send(
                             self._topic, click.value, click.key, timestamp=click.timestamp_ms
                         )

@@ -16,9 +16,9 @@ from moldau.cli.dump_log import LogOptions, dump_log
 from moldau.cli.dump_records import Decoder, decoder_of
 from moldau.cli.errors import CommandError
 from moldau.ids import uuid_to_str
-from moldau.storage import checkpoint
-from moldau.storage.disk import RealDisk
-from moldau.storage.producer_snapshot import CorruptSnapshot, decode_snapshot
+from moldau.storage.disk import checkpoint
+from moldau.storage.disk.disk import RealDisk
+from moldau.storage.log.producer_snapshot import CorruptSnapshot, decode_snapshot
 
 Entry = dict[str, Any]
 
@@ -120,7 +120,8 @@ def _dumper(path: Path, options: DumpOptions) -> Callable[[], Iterable[Entry]] |
         "partition.metadata": _partition_metadata,
         "meta.properties": _meta_properties,
         "quorum-state": _quorum_state,
-        ".kafka_cleanshutdown": _clean_shutdown,
+        ".kafka_cleanshutdown": _broker_epoch,
+        ".moldau_running": _broker_epoch,
     }
     return (lambda: named[name](path)) if name in named else None
 
@@ -176,8 +177,8 @@ def _quorum_state(path: Path) -> Iterator[Entry]:
     yield state
 
 
-def _clean_shutdown(path: Path) -> Iterator[Entry]:
-    yield {"broker_epoch": checkpoint.read_clean_shutdown(RealDisk(), str(path.parent))}
+def _broker_epoch(path: Path) -> Iterator[Entry]:
+    yield {"broker_epoch": checkpoint.read_broker_epoch(RealDisk(), str(path))}
 
 
 def _shown(value: Any) -> Any:

@@ -212,17 +212,17 @@ def _wanted(
     }
 
 
-def _timestamp(options: argparse.Namespace, now_ms: int) -> int:
+def _timestamp(options: argparse.Namespace, wall_ms: int) -> int:
     if options.to_datetime is not None:
-        return parse_time(options.to_datetime, now_ms)
+        return parse_time(options.to_datetime, wall_ms)
     text: str = options.by_duration
     iso = _ISO_DURATION.fullmatch(text)
     if iso is not None:
         parts = zip(iso.groups(), _ISO_UNITS_S, strict=True)
-        return now_ms - round(sum(float(count or 0) * unit for count, unit in parts) * 1000)
+        return wall_ms - round(sum(float(count or 0) * unit for count, unit in parts) * 1000)
     if _AGE.fullmatch(text) is None:
         raise UsageError(f"--by-duration {text}: expected a duration such as 90s, 2h, 7d or PT2H")
-    return parse_time(text, now_ms)
+    return parse_time(text, wall_ms)
 
 
 def read_csv(path: Path, group_id: str, *, is_only: bool) -> Offsets:

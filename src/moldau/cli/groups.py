@@ -14,17 +14,14 @@ import argparse
 from typing import Any, NamedTuple
 
 from moldau.cli import group_reset
-from moldau.cli.command_parser import add_verb
+from moldau.cli.admin_command import add_admin_verb, admin_of
 from moldau.cli.errors import UsageError
 from moldau.cli.output import (
-    add_bootstrap,
     add_format,
     plural,
     print_json,
     print_table,
-    security_of,
 )
-from moldau.client.admin import Admin
 from moldau.client.cluster import Cluster
 from moldau.client.group_admin import GroupAdmin, GroupDescription, GroupMember
 from moldau.client.offsets import LATEST, list_offsets
@@ -72,21 +69,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _verb(verbs: Any, name: str, meaning: str, action: Any, *, takes_groups: bool = True) -> Any:
-    parser = add_verb(verbs, name, meaning)
+    parser = add_admin_verb(verbs, name, meaning, action)
     if takes_groups:
         parser.add_argument("groups", nargs="*", metavar="GROUP", help="names of groups")
         parser.add_argument("--group", metavar="GROUP", action="append", help=argparse.SUPPRESS)
-    add_bootstrap(parser)
-    parser.set_defaults(action=action)
     return parser
 
 
 def run(options: argparse.Namespace) -> int:
-    with Admin(
-        options.bootstrap_server,
-        timeout_s=options.request_timeout,
-        security=security_of(options),
-    ) as admin:
+    with admin_of(options) as admin:
         options.action(admin.cluster, options)
     return 0
 

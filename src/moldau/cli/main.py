@@ -18,13 +18,19 @@ from moldau.cli.errors import UsageError
 
 COMMANDS: Final = {
     "start": "run a broker",
+    "cluster": "run a whole cluster on this machine, check the health of any",
     "topics": "create, list, describe, alter and delete topics, delete records",
+    "partitions": "list partitions, move their replicas, elect leaders",
+    "brokers": "list and unregister brokers",
+    "quorum": "describe the metadata quorum, add and remove controllers",
     "produce": "write records to a topic",
     "consume": "read records from a topic",
     "groups": "list, describe and delete consumer groups, reset their offsets",
     "configs": "describe and alter configurations of topics and brokers",
     "storage": "format, verify and dump data directories",
     "stream": "run and inspect streaming apps on Spark",
+    "connect": "run Kafka Connect workers on Spark, look after connectors",
+    "sql": "query topics with SQL, on Spark",
     "demo": "run a whole pipeline: broker, clicks, Spark, live counts",
 }
 
@@ -91,6 +97,7 @@ def _overview() -> argparse.ArgumentParser:
     return argparse.ArgumentParser(
         prog="moldau",
         usage="moldau COMMAND ...",
+        add_help=False,
         description="Apache Kafka, rebuilt in Python.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=f"commands:\n{lines}\n\nRun 'moldau COMMAND --help' for its options.",

@@ -72,6 +72,12 @@ def print_json(value: Any) -> None:
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[object]], indent: str = "") -> None:
     """Print columns as wide as their contents; numbers are right-aligned."""
+    for line in table_lines(header, rows):
+        print(f"{indent}{line}".rstrip())
+
+
+def table_lines(header: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
+    """The lines that ``print_table`` prints."""
     texts = [[_cell(cell) for cell in row] for row in rows]
     widths = [
         max([len(title), *(len(row[column]) for row in texts)])
@@ -81,12 +87,14 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[object]], indent:
         bool(rows) and all(isinstance(row[column], int) for row in rows)
         for column in range(len(header))
     ]
+    lines = []
     for row in [list(header), *texts]:
         cells = [
             cell.rjust(width) if right else cell.ljust(width)
             for cell, width, right in zip(row, widths, is_number, strict=True)
         ]
-        print((indent + "  ".join(cells)).rstrip())
+        lines.append("  ".join(cells).rstrip())
+    return lines
 
 
 def _cell(value: object) -> str:

@@ -243,8 +243,8 @@ def read_lines(source: BinaryIO, on_pause: Callable[[], None], pause_s: float) -
 
 def _parser(options: argparse.Namespace) -> Callable[[bytes], InputRecord]:
     """A function from a line to a record, with what the options set for every record."""
-    now_ms = time.time_ns() // 1_000_000
-    timestamp = None if options.timestamp is None else parse_time(options.timestamp, now_ms)
+    wall_ms = time.time_ns() // 1_000_000
+    timestamp = None if options.timestamp is None else parse_time(options.timestamp, wall_ms)
     form = _line_format(options)
     key = None if options.key is None else options.key.encode()
     if key is not None and form.key_format is not None:
@@ -260,7 +260,7 @@ def _parser(options: argparse.Namespace) -> Callable[[bytes], InputRecord]:
 
     def parse(line: bytes) -> InputRecord:
         if options.format == "json":
-            given = parse_json_line(line, now_ms, form.key_format, form.value_format)
+            given = parse_json_line(line, wall_ms, form.key_format, form.value_format)
         else:
             given = parse_line(line)
         return InputRecord(

@@ -89,7 +89,7 @@ def line_parser(form: LineFormat) -> Callable[[bytes], InputRecord]:
 
 def parse_json_line(
     line: bytes,
-    now_ms: int,
+    wall_ms: int,
     key_format: FieldFormat | None = None,
     value_format: FieldFormat | None = None,
 ) -> InputRecord:
@@ -111,7 +111,7 @@ def parse_json_line(
         _json_bytes(given, "value", value_format or TEXT),
         _json_headers(given.get("headers")),
         _json_int(given, "partition"),
-        _json_timestamp(given.get("timestamp"), now_ms),
+        _json_timestamp(given.get("timestamp"), wall_ms),
     )
 
 
@@ -174,9 +174,9 @@ def _json_int(given: dict[str, Any], name: str) -> int | None:
     raise CommandError(f"{name} is {value!r}: it must be 0 or greater")
 
 
-def _json_timestamp(value: Any, now_ms: int) -> int | None:
+def _json_timestamp(value: Any, wall_ms: int) -> int | None:
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value
     if isinstance(value, str):
-        return parse_time(value, now_ms)
+        return parse_time(value, wall_ms)
     raise CommandError(f"timestamp is {value!r}: it must be milliseconds since 1970 or ISO 8601")

@@ -41,16 +41,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="overrides a setting of the file; may be repeated",
     )
     parser.add_argument(
+        "--processes",
+        metavar="N",
+        help="run N brokers, or one per core (auto), with this machine as their rack. After the "
+        "first come the ports that follow, ids 1000, 2000, ... higher, and DIR-2, DIR-3, ...",
+    )
+    # For processes that run nodes as their children.
+    parser.add_argument("--parent", metavar="PID", type=int, help=argparse.SUPPRESS)
+    parser.add_argument(
         "--log-level", choices=_LEVELS, default="info", help="what to log (default: info)"
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    config = read_config(
-        options.properties, options.data_dir, options.listen, options.settings, os.environ
-    )
+    if options.parent is not None:
+        from moldau.cli.parent_process import end_with
+
+        end_with(options.parent)
+    given = (options.properties, options.data_dir, options.listen, options.settings, os.environ)
+    if options.processes is not None:
+        from moldau.cli.start_processes import process_count, run_processes
+
+        count = process_count(options.processes)
+        if count > 1:
+            return run_processes(given_properties(*given), _shared_arguments(options), count)
+    config = read_config(*given)
     from moldau.broker.log_output import LogOutput
-    from moldau.broker.node import run as run_node
+    from moldau.broker.process import run as run_node
 
     output = LogOutput()
     logging.basicConfig(level=options.log_level.upper(), handlers=[output], force=True)
@@ -73,6 +90,18 @@ def read_config(
     Raises:
         CommandError: the file cannot be read, or a setting in it is invalid.
     """
+    properties = given_properties(path, data_dir, listen, settings, environment)
+    return checked_config(properties, path)
+
+
+def given_properties(
+    path: str | None,
+    data_dir: str | None,
+    listen: str | None,
+    settings: list[str],
+    environment: "os._Environ[str] | dict[str, str]",
+) -> dict[str, str]:
+    """The settings of the file and the options, as text."""
     properties = read_properties(path) if path else {}
     if listen is not None:
         properties.update(_listening(listen, has_controller=_names_controller(properties)))
@@ -85,6 +114,23 @@ def read_config(
         properties[key.strip()] = value.strip()
     if "log.dirs" not in properties and "log.dir" not in properties:
         properties["log.dirs"] = str(default_data_dir(environment))
+    return properties
+
+
+def _shared_arguments(options: argparse.Namespace) -> list[str]:
+    """The arguments for each of several processes; what differs between them comes after these."""
+    arguments = [options.properties] if options.properties else []
+    for setting in options.settings:
+        arguments += ["--set", setting]
+    return [*arguments, "--log-level", options.log_level]
+
+
+def checked_config(properties: dict[str, str], path: str | None = None) -> BrokerConfig:
+    """The configuration that ``properties`` describe; ``path`` is the file they are from.
+
+    Raises:
+        CommandError: a setting is invalid.
+    """
     try:
         return BrokerConfig.from_properties(properties)
     except ConfigError as error:
@@ -117,12 +163,7 @@ def _names_controller(properties: dict[str, str]) -> bool:
 
 def _listening(address: str, *, has_controller: bool) -> dict[str, str]:
     """The settings for ``--listen``: a client listener, and a controller listener if needed."""
-    host, colon, port = address.rpartition(":")
-    if not colon:
-        host, port = ("", address) if address.isdigit() else (address, "9092")
-    if not port.isdigit() or int(port) > 65535:
-        raise UsageError(f"--listen {address}: write host:port, as in localhost:9092")
-    number = int(port)
+    host, number = parse_address(address)
     if not has_controller:
         return {"listeners": f"PLAINTEXT://{host}:{number}"}
     following = number + 1 if number else 0
@@ -132,3 +173,13 @@ def _listening(address: str, *, has_controller: bool) -> dict[str, str]:
         "controller.listener.names": "CONTROLLER",
         "controller.quorum.bootstrap.servers": f"{controller_host}:{following}",
     }
+
+
+def parse_address(address: str) -> tuple[str, int]:
+    """The host and port of ``--listen``. Raises UsageError."""
+    host, colon, port = address.rpartition(":")
+    if not colon:
+        host, port = ("", address) if address.isdigit() else (address, "9092")
+    if not port.isdigit() or int(port) > 65535:
+        raise UsageError(f"--listen {address}: write host:port, as in localhost:9092")
+    return host, int(port)

@@ -113,7 +113,7 @@ def run(options: argparse.Namespace) -> int:
 def _format(options: argparse.Namespace) -> int:
     from moldau.broker.format import FormatError, FormatOptions, format_directories
     from moldau.cli.start import read_config
-    from moldau.storage.disk import RealDisk
+    from moldau.storage.disk.disk import RealDisk
 
     config = read_config(options.config, options.data_dir, None, options.settings, os.environ)
     features = {}

@@ -17,10 +17,10 @@ from moldau.cli.cluster_facts import ClusterFacts, read_cluster_facts
 from moldau.cli.errors import CommandError, UsageError
 from moldau.cli.output import plural
 from moldau.cli.progress import Progress
-from moldau.storage.checkpoint import META_PROPERTIES
-from moldau.storage.disk import Disk
+from moldau.storage.disk.checkpoint import META_PROPERTIES
+from moldau.storage.disk.disk import Disk
+from moldau.storage.disk.read_only_disk import ReadOnlyDisk
 from moldau.storage.log_dirs import parse_directory
-from moldau.storage.read_only_disk import ReadOnlyDisk
 from moldau.storage.verification.directory_use import SharedDirectoryLock
 from moldau.storage.verification.findings import Finding, Options, Severity, Tally
 from moldau.storage.verification.log_dir_check import LogDirsCheck, Target

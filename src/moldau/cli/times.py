@@ -17,7 +17,7 @@ _UNITS_MS: Final = {
 }
 
 
-def parse_time(text: str, now_ms: int) -> int:
+def parse_time(text: str, wall_ms: int) -> int:
     """Parse milliseconds since 1970, ISO 8601 (UTC if no zone is given), or an age.
 
     ``2h`` is two hours ago. Raises UsageError.
@@ -26,7 +26,7 @@ def parse_time(text: str, now_ms: int) -> int:
         return int(text)
     ago = _AGO.fullmatch(text)
     if ago is not None:
-        return now_ms - int(ago[1]) * _UNITS_MS[ago[2]]
+        return wall_ms - int(ago[1]) * _UNITS_MS[ago[2]]
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

@@ -12,15 +12,13 @@ import argparse
 from typing import Any
 
 from moldau.cli import delete_records
-from moldau.cli.command_parser import add_verb
+from moldau.cli.admin_command import add_admin_verb, admin_of
 from moldau.cli.errors import UsageError
 from moldau.cli.output import (
-    add_bootstrap,
     add_format,
     plural,
     print_json,
     print_table,
-    security_of,
 )
 from moldau.client.admin import Admin, ResourceType
 from moldau.client.cluster import TopicMetadata
@@ -92,21 +90,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _verb(verbs: Any, name: str, meaning: str, action: Any, *, takes_topics: bool = True) -> Any:
-    parser = add_verb(verbs, name, meaning)
+    parser = add_admin_verb(verbs, name, meaning, action)
     if takes_topics:
         parser.add_argument("topics", nargs="*", metavar="TOPIC", help="names of topics")
         parser.add_argument("--topic", metavar="TOPIC", action="append", help=argparse.SUPPRESS)
-    add_bootstrap(parser)
-    parser.set_defaults(action=action)
     return parser
 
 
 def run(options: argparse.Namespace) -> int:
-    with Admin(
-        options.bootstrap_server,
-        timeout_s=options.request_timeout,
-        security=security_of(options),
-    ) as admin:
+    with admin_of(options) as admin:
         return int(options.action(admin, options) or 0)
 
 

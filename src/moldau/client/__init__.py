@@ -42,7 +42,20 @@ if TYPE_CHECKING:
     )
     from moldau.client.group_consumer import GroupConsumer
     from moldau.client.group_offsets import CommittedOffset
+    from moldau.client.node_admin import (
+        NodeAdmin,
+        NodeEndpoint,
+        QuorumDescription,
+        QuorumReplica,
+        RegisteredBroker,
+    )
     from moldau.client.offsets import EARLIEST, LATEST, MAX_TIMESTAMP, FoundOffset
+    from moldau.client.partition_admin import (
+        ElectionType,
+        PartitionAdmin,
+        PartitionState,
+        Reassignment,
+    )
     from moldau.client.producer import Producer
     from moldau.client.security import PLAINTEXT, Security, parse_security
     from moldau.client.security_error import SecurityError
@@ -69,6 +82,7 @@ else:
         "CreatedTopic": "moldau.client.admin",
         "Delivery": "moldau.client.batches",
         "EARLIEST": "moldau.client.offsets",
+        "ElectionType": "moldau.client.partition_admin",
         "ErrorCode": "moldau.errors",
         "FoundOffset": "moldau.client.offsets",
         "GroupAdmin": "moldau.client.group_admin",
@@ -80,9 +94,17 @@ else:
         "LogDir": "moldau.client.admin",
         "LogDirReplica": "moldau.client.admin",
         "MAX_TIMESTAMP": "moldau.client.offsets",
+        "NodeAdmin": "moldau.client.node_admin",
+        "NodeEndpoint": "moldau.client.node_admin",
         "PLAINTEXT": "moldau.client.security",
+        "PartitionAdmin": "moldau.client.partition_admin",
         "PartitionMetadata": "moldau.client.cluster",
+        "PartitionState": "moldau.client.partition_admin",
         "Producer": "moldau.client.producer",
+        "QuorumDescription": "moldau.client.node_admin",
+        "QuorumReplica": "moldau.client.node_admin",
+        "Reassignment": "moldau.client.partition_admin",
+        "RegisteredBroker": "moldau.client.node_admin",
         "ResourceType": "moldau.client.admin",
         "Security": "moldau.client.security",
         "SecurityError": "moldau.client.security_error",
@@ -122,6 +144,7 @@ __all__ = [
     "ConsumerRecord",
     "CreatedTopic",
     "Delivery",
+    "ElectionType",
     "ErrorCode",
     "FoundOffset",
     "GroupAdmin",
@@ -131,8 +154,16 @@ __all__ = [
     "GroupMember",
     "LogDir",
     "LogDirReplica",
+    "NodeAdmin",
+    "NodeEndpoint",
+    "PartitionAdmin",
     "PartitionMetadata",
+    "PartitionState",
     "Producer",
+    "QuorumDescription",
+    "QuorumReplica",
+    "Reassignment",
+    "RegisteredBroker",
     "ResourceType",
     "Security",
     "SecurityError",

@@ -61,6 +61,8 @@ from moldau.protocol.messages.incremental_alter_configs import (
 
 if TYPE_CHECKING:
     from moldau.client.group_admin import GroupAdmin
+    from moldau.client.node_admin import NodeAdmin
+    from moldau.client.partition_admin import PartitionAdmin
 
 
 class ResourceType(IntEnum):
@@ -141,6 +143,20 @@ class Admin:
         from moldau.client.group_admin import GroupAdmin
 
         return GroupAdmin(self.cluster)
+
+    @cached_property
+    def partitions(self) -> "PartitionAdmin":
+        """Replicas, reassignments and leaders of partitions, over the same connections."""
+        from moldau.client.partition_admin import PartitionAdmin
+
+        return PartitionAdmin(self.cluster)
+
+    @cached_property
+    def nodes(self) -> "NodeAdmin":
+        """Brokers, and the controllers of the quorum, over the same connections."""
+        from moldau.client.node_admin import NodeAdmin
+
+        return NodeAdmin(self.cluster)
 
     def create_topic(
         self,

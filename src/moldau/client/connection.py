@@ -23,6 +23,7 @@ from moldau.protocol.api import APIS
 from moldau.protocol.header import decode_response_header, encode_request_header
 from moldau.protocol.message import Message
 from moldau.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from moldau.version import VERSION
 
 R = TypeVar("R", bound=Message)
 
@@ -66,6 +67,7 @@ class Connection:
         self._renewal_s = math.inf
         self._first_id = 0
         self._versions: dict[int, tuple[int, int]] = {}
+        self._features: dict[str, int] = {}
         self._socket = self._open(timeout_s)
         self._reader = self._socket.makefile("rb", 1 << 16)
         try:
@@ -116,8 +118,7 @@ class Connection:
             ApiError: UNSUPPORTED_VERSION, naming the API, if there is none.
         """
         api = APIS[api_key]
-        ours = api.max_version - 1 if api.latest_unstable else api.max_version
-        ours = min(ours, max_version)
+        ours = min(api.newest_stable_version, max_version)
         lowest, highest = self._versions.get(api_key, (0, -1))
         version = min(ours, highest)
         if version < max(lowest, api.min_version):
@@ -131,6 +132,10 @@ class Connection:
 
     def supports(self, api_key: int) -> bool:
         return api_key in self._versions
+
+    def feature(self, name: str) -> int:
+        """The finalized level of a feature of the cluster; 0 if it has none."""
+        return self._features.get(name, 0)
 
     @property
     def is_stale(self) -> bool:
@@ -221,11 +226,9 @@ class Connection:
 
     def _negotiate(self) -> None:
         """Fetch the broker's API versions; one too old for our ApiVersions answers in version 0."""
-        from moldau import __version__
-
         version = APIS[_API_VERSIONS_KEY].max_version
         while True:
-            self._post(ApiVersionsRequest(SOFTWARE_NAME, __version__), version)
+            self._post(ApiVersionsRequest(SOFTWARE_NAME, VERSION), version)
             self._awaited.popleft()
             frame = self._receive_frame()
             error = int.from_bytes(frame[4:6], "big", signed=True)
@@ -235,6 +238,10 @@ class Connection:
                 api.api_key: (api.min_version, api.max_version) for api in response.api_keys
             }
             if error == ErrorCode.NONE:
+                self._features = {
+                    feature.name: feature.max_version_level
+                    for feature in response.finalized_features
+                }
                 return
             offered = self._versions.get(_API_VERSIONS_KEY, (0, 0))[1]
             if error != ErrorCode.UNSUPPORTED_VERSION or offered >= version:

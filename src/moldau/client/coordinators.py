@@ -5,6 +5,7 @@ from typing import Final, TypeVar
 
 from moldau.client.cluster import BrokerAddress, Cluster, raise_for
 from moldau.client.connection import NEWEST, Connection
+from moldau.errors import ApiError, ErrorCode
 from moldau.protocol.message import Message
 from moldau.protocol.messages.find_coordinator import (
     FindCoordinatorRequest,
@@ -53,7 +54,16 @@ class Coordinators:
         Raises:
             ApiError: there is no coordinator, or it is not available yet.
         """
-        return self._cluster.connection(self.node_id(group_id))
+        node_id = self.node_id(group_id)
+        try:
+            return self._cluster.connection(node_id)
+        except ApiError as error:
+            if error.code is not ErrorCode.BROKER_NOT_AVAILABLE:
+                raise
+            # It has left the cluster or is fenced: another broker coordinates, or will soon.
+            self.forget(group_id)
+            message = f"coordinator of {self._kind!s} {group_id}: {error.message}"
+            raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, message) from error
 
     def node_id(self, group_id: str) -> int:
         """The broker that coordinates a group."""

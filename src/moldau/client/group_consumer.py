@@ -134,6 +134,11 @@ class GroupConsumer:
         """The assigned partitions, with the next offset to read in each."""
         return self._consumer.positions if self._is_member else {}
 
+    @property
+    def membership(self) -> Membership:
+        """Who commits, so that a commit of a former member can be refused."""
+        return Membership(self.member_id, self.generation_id, self._instance_id)
+
     def poll(self, timeout_s: float) -> list[ConsumerRecord]:
         """New records of the assigned partitions; waits up to ``timeout_s`` if there are none.
 
@@ -162,6 +167,11 @@ class GroupConsumer:
         """Continue at ``offset``; a commit without arguments commits it."""
         self._consumer.seek(partition, offset)
 
+    def rewind(self) -> None:
+        """Continue at the committed offsets, as after a transaction that was aborted."""
+        if self._is_member:
+            self._start_reading(list(self._consumer.positions))
+
     def offsets_at(self, timestamps: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """See ``Consumer.offsets_at``."""
         return self._consumer.offsets_at(timestamps)
@@ -188,9 +198,8 @@ class GroupConsumer:
             return
 
         def ask() -> None:
-            membership = Membership(self.member_id, self.generation_id, self._instance_id)
             connection = self._coordinators.connection(self.group_id)
-            group_offsets.commit(self._cluster, connection, self.group_id, changed, membership)
+            group_offsets.commit(self._cluster, connection, self.group_id, changed, self.membership)
 
         self._asking(ask)
         self._committed.update({partition: each.offset for partition, each in changed.items()})

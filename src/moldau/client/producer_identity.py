@@ -13,6 +13,9 @@ from moldau.ids import TopicPartition
 from moldau.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 NO_PRODUCER_ID: Final = -1
+# The first level of the feature transaction.version with which brokers add partitions by
+# themselves and the end of a transaction bumps the epoch (KIP-890, part 2).
+FIRST_IMPLICIT: Final = 2
 _MAX_SEQUENCE: Final = 0x7FFFFFFF
 
 
@@ -24,15 +27,22 @@ class ProducerIdentity:
         producer_id: int = NO_PRODUCER_ID,
         producer_epoch: int = -1,
         transactional_id: str | None = None,
+        transaction_version: int = 0,
     ) -> None:
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
         self.transactional_id = transactional_id
+        self.transaction_version = transaction_version
         self.sequences: dict[TopicPartition, int] = {}
 
     @property
     def is_transactional(self) -> bool:
         return self.transactional_id is not None
+
+    @property
+    def adds_partitions(self) -> bool:
+        """Whether a produce request adds its partitions to the transaction (KIP-890, part 2)."""
+        return self.transaction_version >= FIRST_IMPLICIT
 
     @property
     def is_known(self) -> bool:
@@ -59,6 +69,13 @@ class ProducerIdentity:
         # Sequences wrap around to 0 after the largest int32.
         following = (batch.base_sequence + batch.count) & _MAX_SEQUENCE
         self.sequences[batch.partition] = following
+
+    def take(self, producer_id: int, producer_epoch: int, transaction_version: int) -> None:
+        """Continue with the identity of the next transaction; its sequences start at 0."""
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.transaction_version = transaction_version
+        self.sequences.clear()
 
     def forget(self) -> None:
         assert not self.is_transactional, "a transaction has one producer id"

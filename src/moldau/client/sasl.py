@@ -9,7 +9,6 @@ token). Its last response says so, and the client logs in again in time on the s
 """
 
 import secrets
-import time
 from collections.abc import Callable, Generator
 from typing import Final, Protocol, TypeVar
 
@@ -17,6 +16,7 @@ from moldau.client.login import Login
 from moldau.client.oauth_token import bearer_message
 from moldau.client.scram import ScramClient, ScramError
 from moldau.client.security_error import SecurityError
+from moldau.clock import SystemClock
 from moldau.errors import ErrorCode
 from moldau.protocol.message import Message
 from moldau.protocol.messages.sasl_authenticate import (
@@ -87,7 +87,7 @@ def _scram(login: Login) -> Conversation:
 
 
 def _bearer(login: Login) -> Conversation:
-    refused = yield bearer_message(login, time.time())
+    refused = yield bearer_message(login, SystemClock().wall_ms() / 1000)
     if refused:
         # RFC 7628: the broker has sent the reason, and fails the login after this message.
         yield b"\1"

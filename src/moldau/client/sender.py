@@ -33,12 +33,19 @@ from moldau.protocol.messages.produce import (
 
 _PRODUCE_KEY: Final = 0
 _FIRST_WITH_TOPIC_IDS: Final = 13
-# From version 12 on, a produce request adds its partition to the transaction implicitly, and the
-# epoch is bumped when the transaction ends (KIP-890). This client does both explicitly, which
-# works with older brokers too.
+# From version 12 on, a produce request adds its partition to the transaction (KIP-890), which is
+# right only if the transaction ends with a request that bumps the epoch.
 _LAST_WITH_EXPLICIT_TRANSACTIONS: Final = 11
 _RETRY_BACKOFF_S: Final = 0.1
+# A transaction that has just been ended is completed within milliseconds; until then the broker
+# does not let the next one begin.
+_NEXT_TRANSACTION_BACKOFF_S: Final = 0.01
 
+# Errors after which the leader is still the leader.
+_NOT_MOVED: Final = (ErrorCode.CONCURRENT_TRANSACTIONS,)
+_TOO_LARGE: Final = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE)
+# For one such record the broker refuses the whole batch.
+_OF_RECORDS: Final = (ErrorCode.INVALID_RECORD, ErrorCode.INVALID_TIMESTAMP)
 _LOST_SEQUENCE: Final = frozenset(
     (
         ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
@@ -65,8 +72,13 @@ class Sender:
         max_request_size: int = 1_048_576,
         max_in_flight: int = 5,
         delivery_timeout_s: float = 120.0,
+        isolates_refused: bool = False,
     ) -> None:
-        """``identity`` is None for a sender that is not idempotent."""
+        """``identity`` is None for a sender that is not idempotent.
+
+        With ``isolates_refused`` a batch that is refused because of some of its records is split
+        until only those fail.
+        """
         self.cluster = cluster
         self._is_idempotent = identity is not None
         self._identity = ProducerIdentity() if identity is None else identity
@@ -74,8 +86,11 @@ class Sender:
         self._max_request_size = max_request_size
         self._max_in_flight = max_in_flight
         self._delivery_timeout_s = delivery_timeout_s
+        self._splits = (*_TOO_LARGE, *_OF_RECORDS) if isolates_refused else _TOO_LARGE
         self._ready: dict[TopicPartition, deque[OutgoingBatch]] = {}
         self._in_flight: deque[_InFlight] = deque()
+        # Why a transaction must not be committed: the first error of its batches.
+        self.first_error: ApiError | None = None
         # Partitions whose first batch is in flight.
         self._opening: set[TopicPartition] = set()
 
@@ -119,6 +134,22 @@ class Sender:
         self._opening.clear()
         self._ready.clear()
 
+    def cancel(self, error: ApiError) -> None:
+        """Fail what was not sent, and wait for the responses to the rest without retrying."""
+        for batch in [each for queue in self._ready.values() for each in queue]:
+            batch.fail(error)
+        self._ready.clear()
+        for batch, reason in self._drain():
+            batch.fail(reason)
+        self.first_error = None
+
+    def _fail(
+        self, batch: OutgoingBatch, error: ApiError, record_errors: dict[int, str] | None = None
+    ) -> None:
+        if self.first_error is None:
+            self.first_error = error
+        batch.fail(error, record_errors)
+
     def _by_leader(self) -> dict[int, list[OutgoingBatch]]:
         """By leader, the first ready batch of each partition, up to the request size limit."""
         groups: dict[int, list[OutgoingBatch]] = {}
@@ -133,7 +164,7 @@ class Sender:
                 )
             except ApiError as error:
                 for batch in self._ready.pop(target):
-                    batch.fail(error)
+                    self._fail(batch, error)
                 continue
             batch = queue[0]
             size = sizes.get(leader, 0) + batch.size_bytes
@@ -163,7 +194,7 @@ class Sender:
         except SecurityError as error:
             # Retrying cannot fix this.
             for batch in batches:
-                batch.fail(error)
+                self._fail(batch, error)
             self._forget_producer()
             return
         if self._acks == 0:
@@ -174,7 +205,9 @@ class Sender:
             self._opening.update(each.partition for each in batches if each.base_sequence == 0)
 
     def _newest_version(self) -> int:
-        return _LAST_WITH_EXPLICIT_TRANSACTIONS if self._identity.is_transactional else NEWEST
+        identity = self._identity
+        is_explicit = identity.is_transactional and not identity.adds_partitions
+        return _LAST_WITH_EXPLICIT_TRANSACTIONS if is_explicit else NEWEST
 
     def _request(self, connection: Connection, batches: list[OutgoingBatch]) -> ProduceRequest:
         version = connection.version_of(_PRODUCE_KEY, self._newest_version())
@@ -256,12 +289,13 @@ class Sender:
             return None
         plain = code.name.lower().replace("_", " ")
         error = ApiError(code, f"{batch.partition}: {answer.error_message or plain}")
-        if code.retriable or code in _LOST_SEQUENCE or _is_too_large(batch, code):
+        if code.retriable or code in _LOST_SEQUENCE or self._is_to_split(batch, code):
             return error
         messages = {
             each.batch_index: each.batch_index_error_message or "" for each in answer.record_errors
         }
-        batch.fail(error, {index: f"{batch.partition}: {text}" for index, text in messages.items()})
+        named = {index: f"{batch.partition}: {text}" for index, text in messages.items()}
+        self._fail(batch, error, named)
         # The sequence has a gap now; a new producer id starts a new one.
         self._forget_producer()
         return None
@@ -278,19 +312,23 @@ class Sender:
         if lost and self._identity.is_transactional:
             for batch, _ in failed:
                 if batch.partition in lost:
-                    batch.fail(first_errors[batch.partition])
+                    self._fail(batch, first_errors[batch.partition])
             failed = [(batch, error) for batch, error in failed if batch.partition not in lost]
         for batch, error in reversed(failed):
             queue = self._ready.setdefault(batch.partition, deque())
-            if _is_too_large(batch, error.code):
+            if self._is_to_split(batch, error.code):
                 queue.extendleft(reversed(batch.halves()))
                 self._forget_producer()
             else:
                 queue.appendleft(batch)
         if lost:
             self._forget_producer()
-        self.cluster.forget({batch.partition.topic for batch, _ in failed})
-        if any(not _is_too_large(batch, error.code) for batch, error in failed):
+        moved = [each for each, error in failed if error.code not in _NOT_MOVED]
+        self.cluster.forget({batch.partition.topic for batch in moved})
+        codes = {error.code for batch, error in failed if not self._is_to_split(batch, error.code)}
+        if codes == {ErrorCode.CONCURRENT_TRANSACTIONS}:
+            time.sleep(_NEXT_TRANSACTION_BACKOFF_S)
+        elif codes:
             time.sleep(_RETRY_BACKOFF_S)
 
     def _fail_expired(self) -> None:
@@ -302,10 +340,13 @@ class Sender:
                 message = f"{target}: not delivered within {self._delivery_timeout_s:g} s"
                 if batch.last_error is not None:
                     message += f"; last error: {batch.last_error}"
-                batch.fail(ApiError(ErrorCode.REQUEST_TIMED_OUT, message))
+                self._fail(batch, ApiError(ErrorCode.REQUEST_TIMED_OUT, message))
                 self._forget_producer()
             if not queue:
                 del self._ready[target]
+
+    def _is_to_split(self, batch: OutgoingBatch, code: ErrorCode) -> bool:
+        return code in self._splits and batch.count > 1
 
     def _forget_producer(self) -> None:
         """Start a new sequence under a new producer id with the next request."""
@@ -315,11 +356,6 @@ class Sender:
         for queue in self._ready.values():
             for batch in queue:
                 batch.unsequence()
-
-
-def _is_too_large(batch: OutgoingBatch, code: ErrorCode) -> bool:
-    too_large = (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE)
-    return code in too_large and batch.count > 1
 
 
 def _lost(failure: ConnectionFailed) -> ApiError:

@@ -2,14 +2,16 @@
 
 A transactional id has one owner at a time. ``begin`` without a producer id takes it over: the
 coordinator aborts the previous owner's open transaction and fences its later requests. Each
-``begin`` bumps the epoch, so that a late write cannot become part of the next transaction, and
-the sequence of every partition starts at 0 again (KIP-360; since KIP-890 brokers do it).
+transaction has an epoch of its own, so that a late write cannot become part of the next one, and
+the sequence of every partition starts at 0 again.
+
+Who bumps the epoch depends on the feature ``transaction.version`` of the cluster. From level 2 on
+(KIP-890), the end of a transaction does, and partitions and groups are added by the requests that
+write to them. Below it, ``next`` bumps it (KIP-360), and partitions and groups are added by
+requests of their own.
 
 Any process that has the identity can add partitions and write to them, so one transaction can be
 written by many processes. They must make sure that only one of them writes to each partition.
-
-Partitions are added explicitly and the epoch is bumped in ``begin``: the request versions are those
-before the second part of KIP-890, which older brokers understand too.
 """
 
 from collections.abc import Collection, Mapping
@@ -18,8 +20,8 @@ from typing import Final, NamedTuple, TypeVar
 from moldau.client.cluster import Cluster, raise_for
 from moldau.client.connection import NEWEST
 from moldau.client.coordinators import CoordinatorKind, Coordinators
-from moldau.client.group_offsets import CommittedOffset
-from moldau.client.producer_identity import NO_PRODUCER_ID, ProducerIdentity
+from moldau.client.group_offsets import NOBODY, CommittedOffset, Membership
+from moldau.client.producer_identity import FIRST_IMPLICIT, NO_PRODUCER_ID, ProducerIdentity
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import TopicPartition
 from moldau.protocol.message import Message
@@ -43,10 +45,12 @@ from moldau.protocol.messages.txn_offset_commit import (
 
 R = TypeVar("R", bound=Message)
 
-# The last versions for clients in which the broker does not bump the epoch (KIP-890).
+FEATURE: Final = "transaction.version"
+# The last version for clients; later ones are for brokers.
 _ADD_PARTITIONS_VERSION: Final = 3
-_END_TXN_VERSION: Final = 4
-_TXN_OFFSET_COMMIT_VERSION: Final = 4
+# The last versions with which the broker neither bumps the epoch nor adds a group by itself.
+_EXPLICIT_END_TXN_VERSION: Final = 4
+_EXPLICIT_TXN_OFFSET_COMMIT_VERSION: Final = 4
 _INIT_PRODUCER_ID_VERSION: Final = 5
 _ADD_PARTITIONS_KEY: Final = 24
 _MOVED: Final = (
@@ -54,6 +58,7 @@ _MOVED: Final = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
 )
+FENCED: Final = (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH)
 
 
 class TransactionIdentity(NamedTuple):
@@ -62,10 +67,22 @@ class TransactionIdentity(NamedTuple):
     transactional_id: str
     producer_id: int = NO_PRODUCER_ID
     producer_epoch: int = -1
+    # The level of the feature when the producer id was obtained: all who take part must agree.
+    transaction_version: int = 0
+
+    @property
+    def is_implicit(self) -> bool:
+        """Whether brokers add partitions by themselves and the end bumps the epoch."""
+        return self.transaction_version >= FIRST_IMPLICIT
 
     def producer(self) -> ProducerIdentity:
         """The identity for a ``Sender``."""
-        return ProducerIdentity(self.producer_id, self.producer_epoch, self.transactional_id)
+        return ProducerIdentity(
+            self.producer_id,
+            self.producer_epoch,
+            self.transactional_id,
+            self.transaction_version,
+        )
 
 
 def supports_transactions(cluster: Cluster) -> bool:
@@ -75,8 +92,10 @@ def supports_transactions(cluster: Cluster) -> bool:
 class Transactions:
     """Sends requests to transaction coordinators, with retries where they can help."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, max_transaction_version: int = FIRST_IMPLICIT) -> None:
+        """``max_transaction_version`` below 2 uses the protocol before KIP-890 on any cluster."""
         self._cluster = cluster
+        self._max_transaction_version = max_transaction_version
         self._coordinators = Coordinators(cluster, CoordinatorKind.TRANSACTION)
         self._group_coordinators = Coordinators(cluster)
 
@@ -88,28 +107,33 @@ class Transactions:
         Raises:
             ApiError: PRODUCER_FENCED if another process has taken over the transactional id.
         """
+        name = identity.transactional_id
         request = InitProducerIdRequest(
-            identity.transactional_id, timeout_ms, identity.producer_id, identity.producer_epoch
+            name, timeout_ms, identity.producer_id, identity.producer_epoch
         )
 
         def ask() -> TransactionIdentity:
-            response = self._ask(
-                identity.transactional_id,
-                request,
-                InitProducerIdResponse,
-                _INIT_PRODUCER_ID_VERSION,
-            )
+            response = self._ask(name, request, InitProducerIdResponse, _INIT_PRODUCER_ID_VERSION)
             self._check(identity, response.error_code, "beginning the transaction of")
+            level = self._coordinators.connection(name).feature(FEATURE)
             return identity._replace(
-                producer_id=response.producer_id, producer_epoch=response.producer_epoch
+                producer_id=response.producer_id,
+                producer_epoch=response.producer_epoch,
+                transaction_version=min(level, self._max_transaction_version),
             )
 
         return self._cluster.retrying(ask)
 
+    def next(self, identity: TransactionIdentity, timeout_ms: int) -> TransactionIdentity:
+        """The identity of the next transaction of the same producer, after ``begin`` or ``end``."""
+        return identity if identity.is_implicit else self.begin(identity, timeout_ms)
+
     def add_partitions(
         self, identity: TransactionIdentity, partitions: Collection[TopicPartition]
     ) -> None:
-        """Add the partitions that the transaction will write to."""
+        """Add the partitions that the transaction will write to, unless brokers do it."""
+        if identity.is_implicit:
+            return
         topics: dict[str, AddPartitionsToTxnTopic] = {}
         for topic, partition in sorted(partitions):
             topics.setdefault(topic, AddPartitionsToTxnTopic(topic)).partitions.append(partition)
@@ -145,25 +169,44 @@ class Transactions:
         identity: TransactionIdentity,
         group_id: str,
         offsets: Mapping[TopicPartition, CommittedOffset],
+        membership: Membership = NOBODY,
     ) -> None:
         """Commit offsets of a group as part of the transaction."""
-        self._cluster.retrying(lambda: self._add_group(identity, group_id))
-        self._cluster.retrying(lambda: self._commit_offsets(identity, group_id, offsets))
+        if not identity.is_implicit:
+            self._cluster.retrying(lambda: self._add_group(identity, group_id))
+        request = TxnOffsetCommitRequest(
+            identity.transactional_id,
+            group_id,
+            identity.producer_id,
+            identity.producer_epoch,
+            membership.generation_id,
+            membership.member_id,
+            membership.instance_id,
+            _topics_of(offsets),
+        )
+        self._cluster.retrying(lambda: self._commit_offsets(identity, request))
 
-    def end(self, identity: TransactionIdentity, *, is_committed: bool) -> None:
-        """Commit or abort. Repeating the same call has no effect; it cannot be reversed."""
+    def end(self, identity: TransactionIdentity, *, is_committed: bool) -> TransactionIdentity:
+        """Commit or abort; returns the identity to continue with.
+
+        Repeating the same call has no effect; it cannot be reversed.
+        """
         request = EndTxnRequest(
             identity.transactional_id, identity.producer_id, identity.producer_epoch, is_committed
         )
+        version = NEWEST if identity.is_implicit else _EXPLICIT_END_TXN_VERSION
 
-        def ask() -> None:
-            response = self._ask(
-                identity.transactional_id, request, EndTxnResponse, _END_TXN_VERSION
-            )
+        def ask() -> TransactionIdentity:
+            response = self._ask(identity.transactional_id, request, EndTxnResponse, version)
             what = "committing" if is_committed else "aborting"
             self._check(identity, response.error_code, f"{what} the transaction of")
+            if not identity.is_implicit:
+                return identity
+            return identity._replace(
+                producer_id=response.producer_id, producer_epoch=response.producer_epoch
+            )
 
-        self._cluster.retrying(ask)
+        return self._cluster.retrying(ask)
 
     def _add_group(self, identity: TransactionIdentity, group_id: str) -> None:
         request = AddOffsetsToTxnRequest(
@@ -173,32 +216,13 @@ class Transactions:
         self._check(identity, response.error_code, f"adding group {group_id} to the transaction of")
 
     def _commit_offsets(
-        self,
-        identity: TransactionIdentity,
-        group_id: str,
-        offsets: Mapping[TopicPartition, CommittedOffset],
+        self, identity: TransactionIdentity, request: TxnOffsetCommitRequest
     ) -> None:
-        topics: dict[str, TxnOffsetCommitRequestTopic] = {}
-        for partition, committed in offsets.items():
-            topic = topics.setdefault(partition.topic, TxnOffsetCommitRequestTopic(partition.topic))
-            topic.partitions.append(
-                TxnOffsetCommitRequestPartition(
-                    partition.partition,
-                    committed.offset,
-                    committed.leader_epoch,
-                    committed.metadata,
-                )
-            )
-        request = TxnOffsetCommitRequest(
-            identity.transactional_id,
-            group_id,
-            identity.producer_id,
-            identity.producer_epoch,
-            topics=list(topics.values()),
-        )
+        group_id = request.group_id
+        version = NEWEST if identity.is_implicit else _EXPLICIT_TXN_OFFSET_COMMIT_VERSION
         try:
             response = self._group_coordinators.request(
-                group_id, request, TxnOffsetCommitResponse, max_version=_TXN_OFFSET_COMMIT_VERSION
+                group_id, request, TxnOffsetCommitResponse, max_version=version
             )
         except BaseException:
             self._group_coordinators.forget(group_id)
@@ -229,10 +253,24 @@ class Transactions:
     def _check(self, identity: TransactionIdentity, code: int, what: str) -> None:
         if code in _MOVED:
             self._coordinators.forget(identity.transactional_id)
-        if code in (ErrorCode.PRODUCER_FENCED, ErrorCode.INVALID_PRODUCER_EPOCH):
+        if code in FENCED:
             raise ApiError(
                 ErrorCode.PRODUCER_FENCED,
                 f"{what} {identity.transactional_id}: another process has taken it over or it took "
                 "longer than its timeout and was aborted",
             )
         raise_for(code, None, f"{what} {identity.transactional_id}")
+
+
+def _topics_of(
+    offsets: Mapping[TopicPartition, CommittedOffset],
+) -> list[TxnOffsetCommitRequestTopic]:
+    topics: dict[str, TxnOffsetCommitRequestTopic] = {}
+    for partition, committed in offsets.items():
+        topic = topics.setdefault(partition.topic, TxnOffsetCommitRequestTopic(partition.topic))
+        topic.partitions.append(
+            TxnOffsetCommitRequestPartition(
+                partition.partition, committed.offset, committed.leader_epoch, committed.metadata
+            )
+        )
+    return list(topics.values())

@@ -37,6 +37,7 @@ from moldau.config.listeners import (
 )
 from moldau.config.settings.groups import GROUPS, INTERNAL_GROUPS
 from moldau.config.settings.log import LOG
+from moldau.config.settings.moldau import MOLDAU
 from moldau.config.settings.network import NETWORK
 from moldau.config.settings.quorum import QUORUM
 from moldau.config.settings.security import SECURITY
@@ -47,13 +48,16 @@ from moldau.errors import ApiError, ErrorCode
 
 _TABLES: Final = (
     *(SERVER, QUORUM, NETWORK, LOG, GROUPS, INTERNAL_GROUPS, TRANSACTIONS, TIERED, SECURITY),
+    MOLDAU,
 )
 
 BROKER_SETTINGS: Final[dict[str, Setting]] = {
     setting.name: setting for table in _TABLES for setting in parse_table(table)
 }
 # DescribeConfigs shows these only if they are set.
-INTERNAL_SETTINGS: Final = frozenset(setting.name for setting in parse_table(INTERNAL_GROUPS))
+INTERNAL_SETTINGS: Final = frozenset(
+    setting.name for table in (INTERNAL_GROUPS, MOLDAU) for setting in parse_table(table)
+)
 _DEFAULTS: Final[dict[str, Value]] = {
     name: setting.default_value()
     for name, setting in BROKER_SETTINGS.items()
@@ -62,8 +66,8 @@ _DEFAULTS: Final[dict[str, Value]] = {
 
 # Broker settings that exist only dynamically: replication throttles (KIP-73).
 _THROTTLES: Final = {
-    "leader.replication.throttled.rate": Status.ACCEPTED,
-    "follower.replication.throttled.rate": Status.ACCEPTED,
+    "leader.replication.throttled.rate": Status.HONOURED,
+    "follower.replication.throttled.rate": Status.HONOURED,
     "replica.alter.log.dirs.io.max.bytes.per.second": Status.HONOURED,
 }
 DYNAMIC_ONLY_SETTINGS: Final[dict[str, Setting]] = {
@@ -380,8 +384,9 @@ def _derive(given: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, An
         ),
         "listeners": listeners,
         "controller_listeners": controllers,
-        "controller_endpoints": controllers
-        or tuple(each._replace(name=controller_names[0]) for each in listeners[:1]),
+        "controller_endpoints": _controller_endpoints(
+            values, listeners, controllers, protocols, controller_names
+        ),
         "advertised": _advertised(values, listeners, protocols, controller_names),
         "inter_broker_listener_name": inter_broker.upper(),
         "connection_overrides": parse_overrides(values["max.connections.per.ip.overrides"]),
@@ -409,6 +414,26 @@ def _advertised(
         listener if listener.host else listener._replace(host=local_host_name())
         for listener in named
     )
+
+
+def _controller_endpoints(
+    values: Mapping[str, Any],
+    listeners: tuple[Listener, ...],
+    controllers: tuple[Listener, ...],
+    protocols: Mapping[str, str],
+    controller_names: list[str],
+) -> tuple[Listener, ...]:
+    """The addresses that other nodes use to reach this controller.
+
+    A controller without a listener of its own is reached at the broker's first listener.
+    """
+    if not controllers:
+        return tuple(each._replace(name=controller_names[0]) for each in listeners[:1])
+    given = values["advertised.listeners"] or ()
+    advertised = {
+        each.name: each for each in parse_listeners("advertised.listeners", given, protocols)
+    }
+    return tuple(advertised.get(each.name, each) for each in controllers)
 
 
 def local_host_name() -> str:

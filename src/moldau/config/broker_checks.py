@@ -17,6 +17,7 @@ def check_broker_config(config: "BrokerConfig") -> None:
     """Raises ConfigError for the first setting that contradicts the others."""
     _check_security(config)
     _check_log(config)
+    _check_replication(config)
     _check_roles(config)
     check_group_config(config)
     if config.is_broker:
@@ -57,28 +58,70 @@ def _check_log(config: "BrokerConfig") -> None:
         raise ConfigError("log.cleaner.dedupe.buffer.size", value, problem)
 
 
+def _check_replication(config: "BrokerConfig") -> None:
+    wait_ms = config.replica_fetch_wait_max_ms
+    if wait_ms > config.replica_socket_timeout_ms:
+        problem = f"must be at most replica.socket.timeout.ms={config.replica_socket_timeout_ms}"
+        raise ConfigError("replica.fetch.wait.max.ms", wait_ms, problem)
+    if wait_ms > config.replica_lag_time_max_ms:
+        problem = f"must be at most replica.lag.time.max.ms={config.replica_lag_time_max_ms}"
+        raise ConfigError("replica.fetch.wait.max.ms", wait_ms, problem)
+
+
 def _check_roles(config: "BrokerConfig") -> None:
     voters = _voter_ids(config.controller_quorum_voters)
     if not voters and not config.controller_quorum_bootstrap_servers:
         problem = "this or controller.quorum.voters must name the controllers"
         raise ConfigError("controller.quorum.bootstrap.servers", "''", problem)
-    if not config.is_controller:
-        problem = "Moldau only supports both roles in one process so far: use broker,controller"
-        raise ConfigError("process.roles", ",".join(config.process_roles), problem)
+    if config.is_controller:
+        _check_controller_role(config, voters)
+    else:
+        _check_only_broker(config, voters)
+
+
+def _check_controller_role(config: "BrokerConfig", voters: list[int]) -> None:
     if voters and config.node_id not in voters:
         text = ",".join(config.controller_quorum_voters)
-        raise ConfigError("controller.quorum.voters", text, f"must contain node {config.node_id}")
-    if len(voters) > 1:
-        text = ",".join(config.controller_quorum_voters)
-        problem = "Moldau only supports a quorum of one so far: name this node only"
+        problem = f"must contain node {config.node_id}, which has the controller role"
         raise ConfigError("controller.quorum.voters", text, problem)
     if config.is_lone and not config.controller_listeners:
         return
     listening = [listener.name for listener in config.listeners]
-    for name in config.controller_listener_names:
-        if name.upper() not in listening:
+    names = [name.upper() for name in config.controller_listener_names]
+    for name in names:
+        if name not in listening:
             problem = f"{name} is not one of the listeners: {', '.join(listening)}"
             raise ConfigError("controller.listener.names", name, problem)
+    for listener in config.controller_endpoints:
+        _check_one_advertised(listener, listening)
+    if config.is_broker:
+        return
+    for listener in config.listeners:
+        if listener.name not in names:
+            problem = (
+                "a node with process.roles=controller has only the listeners in "
+                f"controller.listener.names: {', '.join(names)}"
+            )
+            raise ConfigError("listeners", listener, problem)
+
+
+def _check_only_broker(config: "BrokerConfig", voters: list[int]) -> None:
+    if config.node_id in voters:
+        text = ",".join(config.controller_quorum_voters)
+        problem = (
+            f"must not contain node {config.node_id}, which has only the broker role; add "
+            "controller to process.roles, or give the broker another node.id"
+        )
+        raise ConfigError("controller.quorum.voters", text, problem)
+    for listener in config.controller_listeners:
+        problem = (
+            "it is one of controller.listener.names, and a node with process.roles=broker does "
+            "not listen for controllers"
+        )
+        raise ConfigError("listeners", listener, problem)
+    if config.controller_quorum_auto_join_enable:
+        problem = "only a node with the controller role can join the voters"
+        raise ConfigError("controller.quorum.auto.join.enable", "true", problem)
 
 
 def _voter_ids(voters: tuple[str, ...]) -> list[int]:

@@ -185,6 +185,7 @@ class BrokerFields:
     metrics_recording_level: str
     metrics_sample_window_ms: int
     min_insync_replicas: int
+    moldau_failure_detection_enable: bool
     node_id: int
     num_io_threads: int
     num_network_threads: int

@@ -19,6 +19,10 @@ def settings_tables() -> str:
     for status, meaning in _MEANINGS.items():
         parts.append(f"- **{status}**: {meaning}.")
     parts.append(
+        "\nSettings that begin with `moldau.` exist only here. Behind proxies, read "
+        "[decision 7](decisions/0007-a-refused-connect-ends-a-session.md) about failures."
+    )
+    parts.append(
         "\nA listener whose security protocol is not PLAINTEXT is refused, whatever its name is."
     )
     for title, settings in (("Broker", BROKER_SETTINGS), ("Topic", TOPIC_SETTINGS)):

@@ -45,6 +45,9 @@ from moldau.protocol.records.metadata import ClearElrRecord, ConfigRecord
 
 MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
 _MAX_VALUE_LENGTH: Final = 32_767
+# No resource has half as many. The settings of a resource are validated in one step, so that their
+# number must have a bound, which Kafka does not have.
+MAX_SETTINGS: Final = 1_000
 
 
 class ConfigOperation(IntEnum):
@@ -117,6 +120,7 @@ def _alter(
             if seen[each.resource_type, each.resource_name] > 1:
                 message = "Each resource must appear at most once."
                 raise ApiError(ErrorCode.INVALID_REQUEST, message)
+            check_setting_count(len(each.configs))
             changes = changes_of(each)
             _check_type(resource, received_by)
             changed = alter_resource(state, resource, changes)
@@ -139,7 +143,8 @@ def _alter(
 
 def _check_type(resource: ConfigResource, received_by: int) -> None:
     if resource.type == BROKER_LOGGER_RESOURCE:
-        message = "Log levels of a broker cannot be changed while it runs"
+        # Each node changes its own, and asks the controller about the rest only.
+        message = "The log levels of a node are not decided by the controller"
         raise ApiError(ErrorCode.INVALID_REQUEST, message)
     if resource.type == BROKER_RESOURCE and resource.name:
         try:
@@ -150,6 +155,13 @@ def _check_type(resource: ConfigResource, received_by: int) -> None:
         if broker_id != received_by:
             message = f"Unexpected broker id, expected {received_by}, but received {resource.name}"
             raise ApiError(ErrorCode.INVALID_REQUEST, message)
+
+
+def check_setting_count(count: int) -> None:
+    """Raises ApiError: INVALID_REQUEST if a resource has more settings than exist."""
+    if count > MAX_SETTINGS:
+        message = f"{count} settings of one resource are too many: at most {MAX_SETTINGS}"
+        raise ApiError(ErrorCode.INVALID_REQUEST, message)
 
 
 def _check_names(names: list[str], nulls: list[str]) -> None:

@@ -1,97 +1,31 @@
 """The controller: requests in, records and responses out.
 
-Every method that handles a request reads the state and returns an Outcome; none changes it. The
-owner writes the records to the metadata log and passes them to ``replay``, which alone changes
-the state. Each request sees the decisions of the previous ones.
+``decide`` handles any request, in steps, because some are large. It reads the state and returns an
+Outcome; it does not change the image. The owner writes the records to the metadata log and passes
+them to ``replay``, which alone does. Each request sees the decisions of the previous ones.
 
-Requests that may be large can also be handled in steps: ``altering_configs`` for ``alter_configs``.
+A controller decides only while its node leads the quorum: from ``activated`` until ``resigned``.
+During this term it also acts by itself, when ``deadline_ms`` has come: ``upkeep``.
 """
 
 import random
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 from moldau.config.broker import BrokerConfig
-from moldau.controller import (
-    brokers,
-    configs,
-    directories,
-    elections,
-    feature_updates,
-    quotas,
-    scram,
-    topics,
-)
-from moldau.controller import partitions as new_partitions
 from moldau.controller.activation import activation_records
-from moldau.controller.outcome import Deciding, Outcome, decided
+from moldau.controller.context import DecisionContext
+from moldau.controller.decisions import DECISIONS, Asked
+from moldau.controller.outcome import Deciding
 from moldau.controller.state import ControllerState
+from moldau.controller.upkeep import Upkeep
+from moldau.errors import ApiError, ErrorCode
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import EMPTY_IMAGE, MetadataImage
 from moldau.protocol.message import Message
-from moldau.protocol.messages.allocate_producer_ids import (
-    AllocateProducerIdsRequest,
-    AllocateProducerIdsResponse,
-)
-from moldau.protocol.messages.alter_client_quotas import (
-    AlterClientQuotasRequest,
-    AlterClientQuotasResponse,
-)
-from moldau.protocol.messages.alter_configs import AlterConfigsRequest, AlterConfigsResponse
-from moldau.protocol.messages.alter_partition_reassignments import (
-    AlterPartitionReassignmentsRequest,
-    AlterPartitionReassignmentsResponse,
-)
-from moldau.protocol.messages.alter_user_scram_credentials import (
-    AlterUserScramCredentialsRequest,
-    AlterUserScramCredentialsResponse,
-)
-from moldau.protocol.messages.assign_replicas_to_dirs import (
-    AssignReplicasToDirsRequest,
-    AssignReplicasToDirsResponse,
-)
-from moldau.protocol.messages.broker_heartbeat import (
-    BrokerHeartbeatRequest,
-    BrokerHeartbeatResponse,
-)
-from moldau.protocol.messages.broker_registration import (
-    BrokerRegistrationRequest,
-    BrokerRegistrationResponse,
-)
-from moldau.protocol.messages.controller_registration import (
-    ControllerRegistrationRequest,
-    ControllerRegistrationResponse,
-)
-from moldau.protocol.messages.create_partitions import (
-    CreatePartitionsRequest,
-    CreatePartitionsResponse,
-)
-from moldau.protocol.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
-from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
-from moldau.protocol.messages.describe_client_quotas import (
-    DescribeClientQuotasRequest,
-    DescribeClientQuotasResponse,
-)
-from moldau.protocol.messages.describe_user_scram_credentials import (
-    DescribeUserScramCredentialsRequest,
-    DescribeUserScramCredentialsResponse,
-)
-from moldau.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
-from moldau.protocol.messages.incremental_alter_configs import (
-    IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResponse,
-)
-from moldau.protocol.messages.list_partition_reassignments import (
-    ListPartitionReassignmentsRequest,
-    ListPartitionReassignmentsResponse,
-)
-from moldau.protocol.messages.unregister_broker import (
-    UnregisterBrokerRequest,
-    UnregisterBrokerResponse,
-)
-from moldau.protocol.messages.update_features import (
-    UpdateFeaturesRequest,
-    UpdateFeaturesResponse,
-)
+from moldau.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
+
+R = TypeVar("R")
 
 
 class Controller:
@@ -106,6 +40,7 @@ class Controller:
         image: MetadataImage = EMPTY_IMAGE,
     ) -> None:
         self.state = ControllerState(node_id, cluster_id, config, rng, image)
+        self._upkeep: Upkeep | None = None
 
     @property
     def image(self) -> MetadataImage:
@@ -122,143 +57,76 @@ class Controller:
         """The first records to write, once this node leads the quorum."""
         return activation_records(self.state, bootstrap)
 
-    # Topics
+    # Terms
 
-    def create_topics(self, request: CreateTopicsRequest) -> Outcome[CreateTopicsResponse]:
-        return decided(self.creating_topics(request))
+    def activated(
+        self, now_ms: int, image: MetadataImage | None = None, transaction_offset: int = -1
+    ) -> None:
+        """This node leads, and everything before its epoch is committed and in ``image``.
 
-    def creating_topics(self, request: CreateTopicsRequest) -> Deciding[CreateTopicsResponse]:
-        return topics.create_topics(self.state, request)
+        ``transaction_offset`` is that of a metadata transaction that was left open there.
+        Without an image, the state is what was replayed here.
+        """
+        if image is not None:
+            self.state.start_from(image, transaction_offset)
+        self.state.begin_term(now_ms)
+        self._upkeep = Upkeep(self.state, now_ms)
 
-    def delete_topics(
-        self, request: DeleteTopicsRequest, version: int
-    ) -> Outcome[DeleteTopicsResponse]:
-        return decided(self.deleting_topics(request, version))
+    def resigned(self) -> None:
+        """This node leads no longer: forget the sessions, and all that may be uncommitted."""
+        self._upkeep = None
+        self.state.start_from(EMPTY_IMAGE)
 
-    def deleting_topics(
-        self, request: DeleteTopicsRequest, version: int
-    ) -> Deciding[DeleteTopicsResponse]:
-        return topics.delete_topics(self.state, request, version)
+    @property
+    def is_active(self) -> bool:
+        return self._upkeep is not None
 
-    def create_partitions(
-        self, request: CreatePartitionsRequest
-    ) -> Outcome[CreatePartitionsResponse]:
-        return decided(self.creating_partitions(request))
+    # Any request
 
-    def creating_partitions(
-        self, request: CreatePartitionsRequest
-    ) -> Deciding[CreatePartitionsResponse]:
-        return new_partitions.create_partitions(self.state, request)
+    @staticmethod
+    def handles(api_key: int) -> bool:
+        """Whether ``decide`` handles requests with this API key."""
+        return api_key in DECISIONS
 
-    def elect_leaders(self, request: ElectLeadersRequest) -> Outcome[ElectLeadersResponse]:
-        return decided(self.electing_leaders(request))
+    def heard(self, request: BrokerHeartbeatRequest, now_ms: int) -> None:
+        """A heartbeat has arrived. To be called at once, even if it must wait to be decided."""
+        broker = self.image.brokers.get(request.broker_id)
+        if broker is not None:
+            self.state.sessions.heard(broker, request.broker_epoch, now_ms)
 
-    def electing_leaders(self, request: ElectLeadersRequest) -> Deciding[ElectLeadersResponse]:
-        return elections.elect_leaders(self.state, request)
+    def died(self, broker_id: int, broker_epoch: int, now_ms: int) -> None:
+        """An incarnation of a broker is dead: ``upkeep`` is due, and fences it."""
+        self.state.sessions.died(broker_id, broker_epoch, now_ms)
 
-    def alter_partition_reassignments(
-        self, request: AlterPartitionReassignmentsRequest
-    ) -> Outcome[AlterPartitionReassignmentsResponse]:
-        return decided(self.altering_partition_reassignments(request))
+    def decide(
+        self, request: Message, version: int, context: DecisionContext, now_ms: int
+    ) -> Deciding[Any]:
+        """Handle a request. ``now_ms`` is the monotonic time at the first step.
 
-    def altering_partition_reassignments(
-        self, request: AlterPartitionReassignmentsRequest
-    ) -> Deciding[AlterPartitionReassignmentsResponse]:
-        return elections.alter_partition_reassignments(self.state, request)
+        Raises:
+            ApiError: NOT_CONTROLLER; errors of the whole request.
+        """
+        if not self.is_active:
+            raise ApiError(ErrorCode.NOT_CONTROLLER)
+        asked = Asked(self.state, request, version, context, now_ms)
+        return self._caught_up(DECISIONS[request.API_KEY](asked))
 
-    def list_partition_reassignments(
-        self, request: ListPartitionReassignmentsRequest
-    ) -> ListPartitionReassignmentsResponse:
-        return elections.list_partition_reassignments(self.state, request)
+    def _caught_up(self, steps: Deciding[R]) -> Deciding[R]:
+        yield from self.state.index.catch_up()
+        return (yield from steps)
 
-    # Settings, quotas, features
+    # Without a request
 
-    def incremental_alter_configs(
-        self, request: IncrementalAlterConfigsRequest, received_by: int | None = None
-    ) -> Outcome[IncrementalAlterConfigsResponse]:
-        return decided(self.incrementally_altering_configs(request, received_by))
+    @property
+    def deadline_ms(self) -> int | None:
+        """When ``upkeep`` is due; None outside a term."""
+        return None if self._upkeep is None else self._upkeep.deadline_ms
 
-    def incrementally_altering_configs(
-        self, request: IncrementalAlterConfigsRequest, received_by: int | None = None
-    ) -> Deciding[IncrementalAlterConfigsResponse]:
-        broker = self.state.node_id if received_by is None else received_by
-        return configs.incremental_alter_configs(self.state, request, broker)
+    def upkeep(self, now_ms: int) -> Deciding[str | None]:
+        """What is due: one broker to fence, or some elections. The rest follows the next time.
 
-    def alter_configs(
-        self, request: AlterConfigsRequest, received_by: int | None = None
-    ) -> Outcome[AlterConfigsResponse]:
-        return decided(self.altering_configs(request, received_by))
-
-    def altering_configs(
-        self, request: AlterConfigsRequest, received_by: int | None = None
-    ) -> Deciding[AlterConfigsResponse]:
-        broker = self.state.node_id if received_by is None else received_by
-        return configs.alter_configs(self.state, request, broker)
-
-    def alter_client_quotas(
-        self, request: AlterClientQuotasRequest
-    ) -> Outcome[AlterClientQuotasResponse]:
-        return decided(self.altering_client_quotas(request))
-
-    def altering_client_quotas(
-        self, request: AlterClientQuotasRequest
-    ) -> Deciding[AlterClientQuotasResponse]:
-        return quotas.alter_client_quotas(self.state, request)
-
-    def describe_client_quotas(
-        self, request: DescribeClientQuotasRequest
-    ) -> DescribeClientQuotasResponse:
-        return quotas.describe_client_quotas(self.image, request)
-
-    def alter_user_scram_credentials(
-        self, request: AlterUserScramCredentialsRequest
-    ) -> Outcome[AlterUserScramCredentialsResponse]:
-        return decided(self.altering_user_scram_credentials(request))
-
-    def altering_user_scram_credentials(
-        self, request: AlterUserScramCredentialsRequest
-    ) -> Deciding[AlterUserScramCredentialsResponse]:
-        return scram.alter_user_scram_credentials(self.image, request)
-
-    def describe_user_scram_credentials(
-        self, request: DescribeUserScramCredentialsRequest
-    ) -> Generator[None, None, DescribeUserScramCredentialsResponse]:
-        return scram.describe_user_scram_credentials(self.image, request)
-
-    def update_features(
-        self, request: UpdateFeaturesRequest, version: int, kraft_version: int = 1
-    ) -> Outcome[UpdateFeaturesResponse]:
-        return feature_updates.update_features(self.state, request, version, kraft_version)
-
-    # Brokers
-
-    def register_broker(
-        self, request: BrokerRegistrationRequest, next_offset: int
-    ) -> Outcome[BrokerRegistrationResponse]:
-        return brokers.register_broker(self.state, request, next_offset)
-
-    def register_controller(
-        self, request: ControllerRegistrationRequest
-    ) -> Outcome[ControllerRegistrationResponse]:
-        return brokers.register_controller(self.state, request)
-
-    def broker_heartbeat(self, request: BrokerHeartbeatRequest) -> Outcome[BrokerHeartbeatResponse]:
-        return brokers.broker_heartbeat(self.state, request)
-
-    def assign_replicas_to_dirs(
-        self, request: AssignReplicasToDirsRequest
-    ) -> Outcome[AssignReplicasToDirsResponse]:
-        return directories.assign_replicas_to_dirs(self.state, request)
-
-    def unregister_broker(
-        self, request: UnregisterBrokerRequest
-    ) -> Outcome[UnregisterBrokerResponse]:
-        return brokers.unregister_broker(self.state, request)
-
-    def allocate_producer_ids(
-        self, request: AllocateProducerIdsRequest
-    ) -> Outcome[AllocateProducerIdsResponse]:
-        return brokers.allocate_producer_ids(self.state, request)
-
-    def mark_recovered(self, broker_id: int) -> list[Message]:
-        return brokers.mark_recovered(self.state, broker_id)
+        The response describes it, for the log of the node; None if nothing was due.
+        """
+        if self._upkeep is None:
+            raise ApiError(ErrorCode.NOT_CONTROLLER)
+        return self._caught_up(self._upkeep.due(now_ms))

@@ -9,8 +9,8 @@ A failed directory returns only with a new registration, that is after a restart
 
 from collections.abc import Sequence
 
-from moldau.controller.leader_changes import leader_and_isr_changes, partition_change
-from moldau.controller.outcome import Outcome
+from moldau.controller.leader_changes import broker_removed, partition_change
+from moldau.controller.outcome import Deciding, Outcome, Steps
 from moldau.controller.partition_change import without
 from moldau.controller.state import ControllerState
 from moldau.errors import ApiError, ErrorCode
@@ -20,10 +20,8 @@ from moldau.protocol.message import Message
 from moldau.protocol.messages.assign_replicas_to_dirs import (
     AssignReplicasToDirsRequest,
     AssignReplicasToDirsResponse,
-    DirectoryData,
     DirectoryDataResponse,
     PartitionDataResponse,
-    TopicData,
     TopicDataResponse,
 )
 from moldau.protocol.records.metadata import BrokerRegistrationChangeRecord
@@ -31,7 +29,7 @@ from moldau.protocol.records.metadata import BrokerRegistrationChangeRecord
 
 def assign_replicas_to_dirs(
     state: ControllerState, request: AssignReplicasToDirsRequest
-) -> Outcome[AssignReplicasToDirsResponse]:
+) -> Deciding[AssignReplicasToDirsResponse]:
     """Record the directories of a broker's replicas.
 
     Raises:
@@ -42,34 +40,19 @@ def assign_replicas_to_dirs(
         raise ApiError(ErrorCode.UNSUPPORTED_VERSION, message)
     broker = state.broker_with_epoch(request.broker_id, request.broker_epoch)
     records: list[Message] = []
-    response = AssignReplicasToDirsResponse(
-        directories=[
-            DirectoryDataResponse(
-                id=directory.id,
-                topics=[
-                    _assign_topic(state, broker, directory, topic, records)
-                    for topic in directory.topics
-                ],
-            )
-            for directory in request.directories
-        ]
-    )
-    return Outcome(records, response)
-
-
-def _assign_topic(
-    state: ControllerState,
-    broker: BrokerRegistration,
-    directory: DirectoryData,
-    topic: TopicData,
-    records: list[Message],
-) -> TopicDataResponse:
-    results = []
-    for wanted in topic.partitions:
-        index = wanted.partition_index
-        code = _assign(state, broker, directory.id, topic.topic_id, index, records)
-        results.append(PartitionDataResponse(partition_index=index, error_code=code))
-    return TopicDataResponse(topic_id=topic.topic_id, partitions=results)
+    response = AssignReplicasToDirsResponse()
+    for directory in request.directories:
+        topics = []
+        for topic in directory.topics:
+            results = []
+            for wanted in topic.partitions:
+                index = wanted.partition_index
+                code = _assign(state, broker, directory.id, topic.topic_id, index, records)
+                results.append(PartitionDataResponse(partition_index=index, error_code=code))
+                yield
+            topics.append(TopicDataResponse(topic_id=topic.topic_id, partitions=results))
+        response.directories.append(DirectoryDataResponse(id=directory.id, topics=topics))
+    return Outcome(records, response, is_atomic=False)
 
 
 def _assign(
@@ -100,7 +83,7 @@ def _assign(
 
 def directories_offline(
     state: ControllerState, broker: BrokerRegistration, offline: Sequence[bytes]
-) -> list[Message]:
+) -> Steps[list[Message]]:
     """Directories of the broker failed: move the leadership of their replicas.
 
     The registration changes last, and only for directories that it still names: a broker
@@ -111,7 +94,7 @@ def directories_offline(
         return []
     records: list[Message] = []
     for directory_id in failed:
-        records += leader_and_isr_changes(state, to_remove=broker.id, in_directory=directory_id)
+        records += yield from broker_removed(state, broker.id, directory_id)
     online = [directory_id for directory_id in broker.log_dirs if directory_id not in offline]
     change = BrokerRegistrationChangeRecord(
         broker_id=broker.id, broker_epoch=broker.epoch, log_dirs=online

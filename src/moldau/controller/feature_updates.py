@@ -2,12 +2,14 @@
 
 from enum import IntEnum
 
+from moldau.controller.context import DecisionContext
 from moldau.controller.outcome import Outcome
 from moldau.controller.state import ControllerState
 from moldau.errors import ApiError, ErrorCode
 from moldau.metadata.features import (
     ELIGIBLE_LEADER_REPLICAS_VERSION,
     KRAFT_VERSION,
+    METADATA_3_7_IV0,
     METADATA_VERSION,
     METADATA_VERSION_NAMES,
     SUPPORTED_FEATURES,
@@ -23,7 +25,7 @@ from moldau.protocol.messages.update_features import (
     UpdateFeaturesRequest,
     UpdateFeaturesResponse,
 )
-from moldau.protocol.records.metadata import ConfigRecord, FeatureLevelRecord
+from moldau.protocol.records.metadata import ConfigRecord, FeatureLevelRecord, NoOpRecord
 
 
 class UpgradeType(IntEnum):
@@ -35,14 +37,17 @@ class UpgradeType(IntEnum):
 
 
 def update_features(
-    state: ControllerState, request: UpdateFeaturesRequest, version: int, kraft_version: int
+    state: ControllerState, request: UpdateFeaturesRequest, version: int, context: DecisionContext
 ) -> Outcome[UpdateFeaturesResponse]:
-    """Apply all updates of a request, or none of them."""
+    """Apply all updates of a request, or none of them.
+
+    A new kraft.version is not a metadata record: it is part of the outcome, for the quorum.
+    """
     wanted = {update.feature: update for update in request.feature_updates}
     records: list[Message] = []
     try:
         for update in wanted.values():
-            records += _update(state, update, wanted, version, kraft_version)
+            records += _update(state, update, wanted, version, context)
     except ApiError as error:
         message = (
             "The update failed for all features since the following feature had an error: "
@@ -57,12 +62,15 @@ def update_features(
     if version <= 1:
         results = [
             UpdatableFeatureResult(feature=update.feature, error_message=None)
-            for update in request.feature_updates
+            for update in wanted.values()
         ]
-    return Outcome(
-        [] if request.validate_only else records,
-        UpdateFeaturesResponse(error_message=None, results=results),
-    )
+    response = UpdateFeaturesResponse(error_message=None, results=results)
+    if request.validate_only:
+        return Outcome([], response)
+    kraft = wanted.get(KRAFT_VERSION)
+    is_upgraded = kraft is not None and kraft.max_version_level > context.kraft_version
+    level = kraft.max_version_level if kraft is not None and is_upgraded else None
+    return Outcome(records, response, level)
 
 
 def _update(
@@ -70,7 +78,7 @@ def _update(
     update: FeatureUpdateKey,
     wanted: dict[str, FeatureUpdateKey],
     version: int,
-    kraft_version: int,
+    context: DecisionContext,
 ) -> list[Message]:
     name, level = update.feature, update.max_version_level
     upgrade_type = update.upgrade_type
@@ -83,7 +91,9 @@ def _update(
     if level < 0:
         raise _invalid(name, level, "A feature version cannot be less than 0.")
     _check_supported(state, name, level)
-    current = kraft_version if name == KRAFT_VERSION else state.image.features.get(name, 0)
+    current = state.image.features.get(name, 0)
+    if name == KRAFT_VERSION:
+        current = context.kraft_version
     if level < current and upgrade_type == UpgradeType.UPGRADE:
         raise _invalid(
             name,
@@ -94,10 +104,7 @@ def _update(
     if level > current and upgrade_type != UpgradeType.UPGRADE:
         raise _invalid(name, level, "Can't downgrade to a newer version.")
     if name == KRAFT_VERSION:
-        if level != current:
-            word = "downgrade" if level < current else "upgrade"
-            raise _invalid(name, level, f"Can't {word} the version of this feature.")
-        return []
+        return _kraft_version_records(level, context)
     if name == METADATA_VERSION:
         _check_metadata_version(current, level, upgrade_type)
     else:
@@ -111,6 +118,22 @@ def _update(
     return [FeatureLevelRecord(name=name, feature_level=level)]
 
 
+def _kraft_version_records(level: int, context: DecisionContext) -> list[Message]:
+    if level < context.kraft_version:
+        reason = "Can't downgrade the version of this feature."
+        raise _invalid(KRAFT_VERSION, level, reason)
+    if level == context.kraft_version:
+        return []
+    if level > context.max_kraft_version:
+        message = (
+            f"Invalid upgrade of {KRAFT_VERSION} to KRAFT_VERSION_{level} because not all of the "
+            "voters support it"
+        )
+        raise ApiError(ErrorCode.INVALID_UPDATE_VERSION, message)
+    # The response waits for a record, so that there is one to wait for.
+    return [NoOpRecord()]
+
+
 def _check_supported(state: ControllerState, name: str, level: int) -> None:
     """Check that this controller and every registered node support the level."""
     nodes: list[tuple[str, VersionRange]] = [
@@ -121,16 +144,24 @@ def _check_supported(state: ControllerState, name: str, level: int) -> None:
         (f"Broker {broker.id}", broker.features.get(name, nothing))
         for broker in state.image.brokers.values()
     ]
-    nodes += [
-        (f"Controller {controller.id}", controller.features.get(name, nothing))
-        for controller in state.image.controllers.values()
-    ]
+    has_registrations = state.image.metadata_version >= METADATA_3_7_IV0
+    if has_registrations:
+        nodes += [
+            (f"Controller {controller.id}", controller.features.get(name, nothing))
+            for controller in state.image.controllers.values()
+            if controller.id != state.node_id
+        ]
     for who, supported in nodes:
         if level not in supported:
             has = "does not support this feature."
             if supported.max_version > 0:
                 has = f"only supports versions {supported.min_version}-{supported.max_version}"
             raise _invalid(name, level, f"{who} {has}")
+    voters = state.config.controller_quorum_voters if has_registrations else ()
+    for voter_id in [int(voter.partition("@")[0]) for voter in voters]:
+        if voter_id != state.node_id and voter_id not in state.image.controllers:
+            reason = f"controller {voter_id} has not registered, and may not support this feature"
+            raise _invalid(name, level, reason)
 
 
 def _check_metadata_version(current: int, level: int, upgrade_type: int) -> None:

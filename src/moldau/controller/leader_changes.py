@@ -7,27 +7,58 @@ election is allowed.
 A replica may lead if its broker is active and the log directory that holds it is online.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 
+from moldau.controller.outcome import Steps
 from moldau.controller.partition_change import ONLINE, UNCLEAN, PartitionChange, without
+from moldau.controller.partition_index import PartitionKey
 from moldau.controller.state import ControllerState
 from moldau.metadata.image import TopicImage
 from moldau.metadata.registrations import NO_LEADER, PartitionRegistration
-from moldau.protocol.records.metadata import PartitionChangeRecord
+from moldau.protocol.message import Message
 
 
-def leader_and_isr_changes(
+def broker_removed(
+    state: ControllerState, broker_id: int, in_directory: bytes | None = None
+) -> Steps[list[Message]]:
+    """Remove a broker from every ISR, and elect other leaders.
+
+    ``in_directory`` limits this to the replicas in one of the broker's directories.
+    """
+    keys: Iterable[PartitionKey] = state.index.in_isr(broker_id)
+    if in_directory is not None:
+        keys = (key for key in keys if _directory(state, key, broker_id) == in_directory)
+    return _changes(state, keys, to_remove=broker_id)
+
+
+def broker_added(state: ControllerState, broker_id: int) -> Steps[list[Message]]:
+    """Let a broker lead the partitions without a leader that it may lead."""
+    return _changes(state, state.index.leaderless, to_add=broker_id)
+
+
+def broker_lost_records(state: ControllerState, broker_id: int) -> Steps[list[Message]]:
+    """Remove a broker that stopped uncleanly from every ISR and ELR (KIP-966)."""
+    in_isr = state.index.in_isr(broker_id)
+    records = yield from _changes(state, in_isr, unclean=broker_id)
+    only_in_elr = (key for key in state.index.in_elr(broker_id) if key not in in_isr)
+    records += yield from _changes(state, only_in_elr, unclean=broker_id)
+    return records
+
+
+def _directory(state: ControllerState, key: PartitionKey, broker_id: int) -> bytes:
+    topic_id, partition = key
+    return state.image.topics_by_id[topic_id].partitions[partition].directory_of(broker_id)
+
+
+def _changes(
     state: ControllerState,
+    keys: Iterable[PartitionKey],
     *,
     to_remove: int = NO_LEADER,
     to_add: int = NO_LEADER,
     unclean: int = NO_LEADER,
-    in_directory: bytes | None = None,
-) -> Iterator[PartitionChangeRecord]:
-    """Changes for every partition that is affected by adding or removing a broker.
-
-    ``in_directory`` limits a removal to the replicas in one of the broker's directories.
-    """
+) -> Steps[list[Message]]:
+    """The changes to these partitions when a broker is removed, added or lost records."""
 
     def may_lead(replica: int) -> bool:
         if replica in (to_remove, unclean):
@@ -35,37 +66,28 @@ def leader_and_isr_changes(
         # It is still fenced in the image while the records that unfence it are created.
         return replica == to_add or state.is_active(replica)
 
-    for topic in state.image.topics_by_id.values():
-        is_unclean_enabled: bool | None = None
-        for partition, registration in topic.partitions.items():
-            if in_directory is not None:
-                is_touched = registration.directory_of(to_remove) == in_directory
-            else:
-                is_touched = _is_touched(registration, to_remove, to_add, unclean)
-            if not is_touched:
-                continue
-            if is_unclean_enabled is None:
-                is_unclean_enabled = is_unclean_election_enabled(state, topic.name)
-                min_isr = min_insync_replicas(state, topic.name)
-            change = partition_change(state, topic, partition, registration, may_lead, min_isr)
-            if is_unclean_enabled:
-                change.election = UNCLEAN
-            if unclean != NO_LEADER:
-                change.unclean_shutdown = (unclean,)
-            change.isr = without(registration.isr, to_remove, unclean)
-            record = change.build()
-            if record is not None:
-                yield record
-
-
-def _is_touched(
-    registration: PartitionRegistration, to_remove: int, to_add: int, unclean: int
-) -> bool:
-    if to_add != NO_LEADER:
-        return registration.leader == NO_LEADER
-    if to_remove != NO_LEADER:
-        return to_remove in registration.isr
-    return unclean in registration.isr or unclean in registration.elr
+    records: list[Message] = []
+    topics = state.image.topics_by_id
+    known_id = b""
+    for topic_id, partition in keys:
+        if topic_id != known_id:
+            # The partitions of a topic are usually next to each other.
+            known_id = topic_id
+            topic = topics[topic_id]
+            is_unclean_enabled = is_unclean_election_enabled(state, topic.name)
+            min_isr = min_insync_replicas(state, topic.name)
+        registration = topic.partitions[partition]
+        change = partition_change(state, topic, partition, registration, may_lead, min_isr)
+        if is_unclean_enabled:
+            change.election = UNCLEAN
+        if unclean != NO_LEADER:
+            change.unclean_shutdown = (unclean,)
+        change.isr = without(registration.isr, to_remove, unclean)
+        record = change.build()
+        if record is not None:
+            records.append(record)
+        yield
+    return records
 
 
 def partition_change(

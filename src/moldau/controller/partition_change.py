@@ -13,7 +13,7 @@ the partition is then recovering.
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from moldau.metadata.features import METADATA_3_7_IV2
+from moldau.metadata.features import METADATA_3_6_IV0, METADATA_3_7_IV2
 from moldau.metadata.registrations import (
     NO_LEADER,
     NO_LEADER_CHANGE,
@@ -77,6 +77,7 @@ class PartitionChange:
         may_be_empty = self._is_elr_enabled
         if record.isr is None and (self.isr or may_be_empty) and self.isr != partition.isr:
             record.isr = list(self.isr)
+        self._bump_epoch_if_isr_shrank(record)
         self._remember_leader(record)
         self._assign(record)
         if self.recovery_state != partition.leader_recovery_state:
@@ -107,7 +108,11 @@ class PartitionChange:
         self._elr = tuple(
             replica
             for replica in candidates
-            if replica not in self.isr and replica not in self.unclean_shutdown
+            if replica not in self.isr
+            and replica not in self.unclean_shutdown
+            # Unlike Kafka's: one that a reassignment removed could never be elected, but would
+            # prevent the election of the last leader.
+            and replica in self.replicas
         )
 
     def _elect(self, record: PartitionChangeRecord) -> None:
@@ -153,6 +158,7 @@ class PartitionChange:
             self._is_elr_enabled
             and nobody_is_eligible
             and len(last) == 1
+            and last[0] in self.replicas
             and self._is_acceptable_leader(last[0])
         )
 
@@ -162,10 +168,16 @@ class PartitionChange:
         if record.leader == NO_LEADER_CHANGE and has_left:
             record.leader = self._partition.leader
 
+    def _bump_epoch_if_isr_shrank(self, record: PartitionChangeRecord) -> None:
+        """Start a new leader epoch as brokers before 3.6 needed it (KAFKA-15021)."""
+        if self._metadata_version >= METADATA_3_6_IV0 or record.isr is None:
+            return
+        has_shrunk = any(replica not in record.isr for replica in self._partition.isr)
+        if record.leader == NO_LEADER_CHANGE and has_shrunk:
+            record.leader = self._partition.leader
+
     def _remember_leader(self, record: PartitionChangeRecord) -> None:
         if not self._is_elr_enabled:
-            if self._partition.last_known_elr:
-                record.last_known_elr = []
             return
         if record.leader == NO_LEADER and not self._partition.last_known_elr:
             record.last_known_elr = [self._partition.leader]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from moldau.controller.outcome import Deciding, Outcome
+from moldau.controller.outcome import Deciding, Outcome, Steps
 from moldau.controller.placement import place_replicas
 from moldau.controller.state import ControllerState, check_record_count
 from moldau.errors import ApiError, ErrorCode
@@ -110,7 +110,7 @@ def create_partitions(
     for topic in wanted:
         result = CreatePartitionsTopicResult(name=topic.name, error_message=None)
         try:
-            added = _added_partitions(state, topic)
+            added = yield from _added_partitions(state, topic)
             check_record_count(len(records) + len(added))
             records += added
         except ApiError as error:
@@ -123,7 +123,7 @@ def create_partitions(
     return Outcome(records, CreatePartitionsResponse(results=results))
 
 
-def _added_partitions(state: ControllerState, topic: CreatePartitionsTopic) -> list[Message]:
+def _added_partitions(state: ControllerState, topic: CreatePartitionsTopic) -> Steps[list[Message]]:
     image = state.image.topics_by_name.get(topic.name)
     if image is None:
         raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -144,7 +144,7 @@ def _added_partitions(state: ControllerState, topic: CreatePartitionsTopic) -> l
     if topic.assignments is None:
         partitions = place_partitions(state, additional, factor)
     else:
-        partitions = _assigned(state, topic, image, additional, factor)
+        partitions = yield from _assigned(state, topic, image, additional, factor)
     return [
         registration.to_record(image.id, present + index)
         for index, registration in enumerate(partitions)
@@ -157,7 +157,7 @@ def _assigned(
     image: TopicImage,
     additional: int,
     factor: int,
-) -> list[PartitionRegistration]:
+) -> Steps[list[PartitionRegistration]]:
     assert topic.assignments is not None
     if len(topic.assignments) != additional:
         message = (
@@ -176,4 +176,5 @@ def _assigned(
             )
             raise ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
         partitions.append(registration)
+        yield
     return partitions

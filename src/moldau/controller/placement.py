@@ -4,7 +4,8 @@ Partitions are striped over the racks, and over the brokers within a rack, from 
 every broker leads an equal share, the replicas of a partition are in different racks if there
 are enough, and topics do not all start at the same broker. When every broker has led once, all
 lists are shuffled, so that a leader does not always have the same followers. Fenced brokers get
-follower replicas, at the end of the list, but never leaders.
+follower replicas, at the end of the list, but never leaders. Brokers that are about to stop get
+none.
 """
 
 import random
@@ -90,7 +91,9 @@ class _Racks:
         self.unfenced_count = 0
         self.total_count = 0
         for broker in brokers:
-            if not broker.has_uncordoned_dirs or broker.in_controlled_shutdown:
+            # One that has stopped is fenced, and will return.
+            is_stopping = broker.in_controlled_shutdown and not broker.fenced
+            if not broker.has_uncordoned_dirs or is_stopping:
                 continue
             rack = broker.rack or ""
             self._unfenced.setdefault(rack, _Ring())

@@ -1,6 +1,7 @@
 """Client quotas: AlterClientQuotas, and DescribeClientQuotas from the image."""
 
 import ipaddress
+from collections.abc import Generator
 from typing import Final
 
 from moldau.controller.outcome import Deciding, Outcome
@@ -149,8 +150,11 @@ def _invalid(message: str) -> ApiError:
 
 def describe_client_quotas(
     image: MetadataImage, request: DescribeClientQuotasRequest
-) -> DescribeClientQuotasResponse:
-    """The quotas that match the filter; if strict, only with the entity types of the filter."""
+) -> Generator[None, None, DescribeClientQuotasResponse]:
+    """The quotas that match the filter; if strict, only with the entity types of the filter.
+
+    An entity is a step.
+    """
     try:
         exact, specified = _filter(request)
     except ApiError as error:
@@ -159,6 +163,7 @@ def describe_client_quotas(
         )
     entries = []
     for entity, quotas in image.client_quotas.items():
+        yield
         names = dict(entity)
         if request.strict and len(names) != len(exact) + len(specified):
             continue

@@ -2,6 +2,8 @@
 
 The controller is ahead of the committed log: a record counts here as soon as it is written, so
 that the next request sees it, while clients see it only when it is committed.
+
+What is not in the log, the sessions of brokers, is here as well, and lasts for one term.
 """
 
 import random
@@ -10,6 +12,8 @@ from typing import Final
 
 from moldau.config.broker import BrokerConfig
 from moldau.config.describe import ConfigEntry, describe_topic
+from moldau.controller.partition_index import PartitionIndex
+from moldau.controller.sessions import BrokerSessions
 from moldau.errors import ApiError, ErrorCode
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.features import METADATA_3_7_IV2
@@ -50,13 +54,29 @@ class ControllerState:
         self.cluster_id = cluster_id
         self.config = config
         self.rng = rng
-        self._loader = MetadataLoader(image)
         self._described: dict[tuple[tuple[str, str], ...], list[ConfigEntry]] = {}
         self._described_on: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
+        self.start_from(image)
+
+    # Terms
+
+    def start_from(self, image: MetadataImage, transaction_offset: int = -1) -> None:
+        """Start again from ``image``: forget what was decided since, and all sessions."""
+        self._loader = MetadataLoader(image, transaction_offset)
+        self.index = PartitionIndex(image)
+        self.sessions = BrokerSessions(self.config.broker_session_timeout_ms)
+        # Not before these offsets has a broker seen its own registration. Where the record itself
+        # was not replayed, it is at or before the offset of the image.
+        self._registration_offsets = dict.fromkeys(image.brokers, image.offset)
         # "a_b" -> the topics with this name once dots become underscores, as in metric names.
         self.colliding: dict[str, dict[str, None]] = {}
         for name in image.topics_by_name:
             self._note_name(name)
+
+    def begin_term(self, now_ms: int) -> None:
+        """Open a session for every broker that is unfenced."""
+        timeout_ms = self.config.broker_session_timeout_ms
+        self.sessions = BrokerSessions(timeout_ms, now_ms, self.image.brokers, self.image.offset)
 
     @property
     def image(self) -> MetadataImage:
@@ -81,10 +101,6 @@ class ControllerState:
         self._loader.add_delta(delta, last_offset, epoch, timestamp_ms)
         return self.take()
 
-    def replay_control(self, last_offset: int, epoch: int, timestamp_ms: int) -> None:
-        """Advance the offset past a control batch."""
-        self._loader.add_offsets(last_offset, epoch, timestamp_ms)
-
     def add_batch(
         self, base_offset: int, epoch: int, timestamp_ms: int, records: Sequence[Message]
     ) -> None:
@@ -94,11 +110,24 @@ class ControllerState:
     def take(self) -> tuple[MetadataImage, MetadataDelta]:
         """The image as of the last batch, and the changes since the last call."""
         image, delta = self._loader.take()
+        self.index.changed(delta)
+        for broker_id, broker in delta.changed_brokers.items():
+            self._broker_changed(broker_id, delta.base.brokers.get(broker_id), broker)
         for topic in delta.deleted_topics.values():
             self._forget_name(topic.name)
         for name in delta.created_topics.values():
             self._note_name(name)
         return image, delta
+
+    def _broker_changed(
+        self, broker_id: int, before: BrokerRegistration | None, after: BrokerRegistration | None
+    ) -> None:
+        offset = self.image.offset
+        if after is None:
+            self._registration_offsets.pop(broker_id, None)
+        elif before is None or before.epoch != after.epoch:
+            self._registration_offsets[broker_id] = offset
+        self.sessions.registration_changed(before, after, offset)
 
     def _note_name(self, name: str) -> None:
         if "." in name or "_" in name:
@@ -154,6 +183,10 @@ class ControllerState:
     def is_active(self, broker_id: int) -> bool:
         broker = self.image.brokers.get(broker_id)
         return broker is not None and broker.is_active
+
+    def registration_offset(self, broker_id: int) -> int:
+        """A broker that has replayed up to this offset has seen its own registration."""
+        return self._registration_offsets[broker_id]
 
     def broker_with_epoch(self, broker_id: int, epoch: int) -> BrokerRegistration:
         """The broker, if ``epoch`` is its current epoch.

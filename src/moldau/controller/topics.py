@@ -9,8 +9,12 @@ from collections.abc import Generator, Iterable
 from typing import Final
 
 from moldau.config.broker import BrokerConfig
-from moldau.controller.configs import alter_resource, clear_elr_records
-from moldau.controller.outcome import Deciding, Outcome
+from moldau.controller.configs import (
+    alter_resource,
+    check_setting_count,
+    clear_elr_records,
+)
+from moldau.controller.outcome import Deciding, Outcome, Steps
 from moldau.controller.partitions import (
     check_manual_assignment,
     place_partitions,
@@ -39,6 +43,8 @@ from moldau.protocol.records.metadata import RemoveTopicRecord, TopicRecord
 
 MAX_PARTITIONS_PER_REQUEST: Final = 10_000
 DEFAULT: Final = -1
+# A fraction of a millisecond.
+PARTITIONS_PER_STEP: Final = 100
 
 UNKNOWN_TOPIC: Final = "This server does not host this topic-partition."
 UNKNOWN_TOPIC_ID: Final = "This server does not host this topic ID."
@@ -59,7 +65,7 @@ def create_topics(
         _check_partition_count(wanted, state.config.num_partitions)
         creation = _Creation(state)
         for topic in wanted:
-            results.append(creation.create(topic))
+            results.append((yield from creation.create(topic)))
             check_record_count(len(creation.records))
             yield
     except ApiError as error:
@@ -122,13 +128,13 @@ class _Creation:
         self._ids: dict[bytes, None] = {}
         self._effective: dict[tuple[tuple[str, str], ...], list[CreatableTopicConfigs]] = {}
 
-    def create(self, topic: CreatableTopic) -> CreatableTopicResult:
+    def create(self, topic: CreatableTopic) -> Steps[CreatableTopicResult]:
         try:
             self._check_name(topic.name)
             settings = self._settings(topic)
             resource = ConfigResource(TOPIC_RESOURCE, topic.name)
             config_records = alter_resource(self.state, resource, settings, is_new=True)
-            partitions = self._partitions(topic)
+            partitions = yield from self._partitions(topic)
         except ApiError as error:
             return _failed(topic.name, error)
         topic_id = self._new_id()
@@ -137,6 +143,8 @@ class _Creation:
         self.records += clear_elr_records(self.state, config_records)
         for index, registration in enumerate(partitions):
             self.records.append(registration.to_record(topic_id, index))
+            if index % PARTITIONS_PER_STEP == PARTITIONS_PER_STEP - 1:
+                yield
         return CreatableTopicResult(
             name=topic.name,
             topic_id=topic_id,
@@ -169,15 +177,16 @@ class _Creation:
             raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
 
     def _settings(self, topic: CreatableTopic) -> dict[str, str | None]:
+        check_setting_count(len(topic.configs))
         nulls = [config.name for config in topic.configs if config.value is None]
         if nulls:
             message = f"Null value not supported for topic configs: {','.join(nulls)}"
             raise ApiError(ErrorCode.INVALID_CONFIG, message)
         return {config.name: config.value for config in topic.configs}
 
-    def _partitions(self, topic: CreatableTopic) -> list[PartitionRegistration]:
+    def _partitions(self, topic: CreatableTopic) -> Steps[list[PartitionRegistration]]:
         if topic.assignments:
-            return self._assigned_partitions(topic)
+            return (yield from self._assigned_partitions(topic))
         if topic.replication_factor < DEFAULT or topic.replication_factor == 0:
             message = "Replication factor must be larger than 0, or -1 to use the default value."
             raise ApiError(ErrorCode.INVALID_REPLICATION_FACTOR, message)
@@ -191,7 +200,7 @@ class _Creation:
             factor = config.default_replication_factor
         return place_partitions(self.state, count, factor)
 
-    def _assigned_partitions(self, topic: CreatableTopic) -> list[PartitionRegistration]:
+    def _assigned_partitions(self, topic: CreatableTopic) -> Steps[list[PartitionRegistration]]:
         if topic.replication_factor != DEFAULT:
             message = (
                 "A manual partition assignment was specified, but replication "
@@ -220,6 +229,7 @@ class _Creation:
                 )
                 raise ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
             partitions[index] = registration
+            yield
         if any(index not in partitions for index in range(len(partitions))):
             message = "partitions should be a consecutive 0-based integer sequence"
             raise ApiError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)

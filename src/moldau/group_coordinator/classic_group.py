@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Final
 
+from moldau.coordinator.outcome import Outcome, Reply
 from moldau.errors import ApiError, ErrorCode
 from moldau.group_coordinator.classic_member import (
     ClassicMember,
     WaitingJoin,
     distinct_protocols,
 )
-from moldau.group_coordinator.outcome import Outcome, Reply
 from moldau.protocol.messages.describe_groups import DescribedGroup
 from moldau.protocol.messages.join_group import (
     JoinGroupRequestProtocol,
@@ -330,26 +330,26 @@ class ClassicGroup:
 
     # -- generations -----------------------------------------------------------------------
 
-    def transition_to(self, state: ClassicState, now_ms: int) -> None:
+    def transition_to(self, state: ClassicState, wall_ms: int) -> None:
         assert self.state in _MAY_FOLLOW[state], f"{self.group_id}: {self.state} to {state}"
         self.previous_state = self.state
         self.state = state
-        self.state_timestamp_ms = now_ms
+        self.state_timestamp_ms = wall_ms
 
-    def begin_generation(self, now_ms: int) -> None:
+    def begin_generation(self, wall_ms: int) -> None:
         """All members have joined: start the next generation, or become empty."""
         self.generation_id += 1
         self.protocol_name = self.select_protocol() if self.members else None
         self.subscribed_topics = self.compute_subscribed_topics()
         self.transition_to(
-            ClassicState.COMPLETING_REBALANCE if self.members else ClassicState.EMPTY, now_ms
+            ClassicState.COMPLETING_REBALANCE if self.members else ClassicState.EMPTY, wall_ms
         )
         self.pending_sync.clear()
 
     def select_protocol(self) -> str:
         """The protocol that all members support and most prefer."""
         size = len(self.members)
-        candidates = [name for name, count in self._support.items() if count == size]
+        candidates = {name for name, count in self._support.items() if count == size}
         votes: dict[str, int] = {}
         for member in self.members.values():
             choice = member.vote(candidates)

@@ -2,7 +2,9 @@
 
 import random
 
+from moldau.clock import Now
 from moldau.config.broker import BrokerConfig
+from moldau.coordinator.outcome import Outcome
 from moldau.errors import ApiError, ErrorCode
 from moldau.group_coordinator.classic_group import (
     NO_TIMESTAMP,
@@ -13,8 +15,8 @@ from moldau.group_coordinator.classic_join import ClassicJoin
 from moldau.group_coordinator.classic_member import ClassicMember
 from moldau.group_coordinator.classic_members import ClassicMembers
 from moldau.group_coordinator.classic_rebalance import ClassicRebalance
-from moldau.group_coordinator.outcome import GroupRequestContext, Outcome
 from moldau.group_coordinator.records import new_group_metadata_record
+from moldau.group_coordinator.request_context import GroupRequestContext
 from moldau.group_coordinator.timers import JOIN, SYNC, Timers
 from moldau.protocol.messages.heartbeat import HeartbeatRequest
 from moldau.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -60,47 +62,47 @@ class ClassicGroups:
         """Add a group whose name is only used to commit offsets."""
         self.groups[group_id] = ClassicGroup(group_id)
 
-    def on_loaded(self, now_ms: int) -> Outcome:
+    def on_loaded(self, now: Now) -> Outcome:
         """Every member gets a full session timeout to reconnect."""
         out = Outcome()
         for group in self.groups.values():
-            self.start_sessions(group, now_ms)
+            self.start_sessions(group, now)
             # If the limit was lowered, a rebalance lets members commit before some are removed.
             is_too_large = len(group.members) > self._config.group_max_size
             if is_too_large or (group.must_rebalance and group.members):
-                self._rebalance.prepare(group, now_ms, out)
+                self._rebalance.prepare(group, now, out)
         return out
 
-    def start_sessions(self, group: ClassicGroup, now_ms: int) -> None:
+    def start_sessions(self, group: ClassicGroup, now: Now) -> None:
         for member in group.members.values():
-            self._rebalance.extend_session(group, member, now_ms)
+            self._rebalance.extend_session(group, member, now)
 
-    def take_over(self, group_id: str, now_ms: int, *, rebalance: bool) -> Outcome:
+    def take_over(self, group_id: str, now: Now, *, rebalance: bool) -> Outcome:
         """A consumer group has been converted into this classic one."""
         out = Outcome()
         group = self.groups.get(group_id)
         if group is not None:
-            self.start_sessions(group, now_ms)
+            self.start_sessions(group, now)
             if rebalance and group.can_rebalance:
-                self._rebalance.prepare(group, now_ms, out)
+                self._rebalance.prepare(group, now, out)
         return out
 
     def next_deadline_ms(self) -> int | None:
         return self._timers.next_deadline_ms()
 
-    def tick(self, now_ms: int) -> Outcome:
+    def tick(self, now: Now) -> Outcome:
         out = Outcome()
-        while (key := self._timers.pop_due(now_ms)) is not None:
+        while (key := self._timers.pop_due(now.monotonic_ms)) is not None:
             kind, group_id, member_id = key
             group = self.groups.get(group_id)
             if group is None:
                 continue
             if kind == JOIN:
-                self._rebalance.on_join_timer(group, now_ms, out)
+                self._rebalance.on_join_timer(group, now, out)
             elif kind == SYNC:
-                self._rebalance.on_sync_timer(group, now_ms, out)
+                self._rebalance.on_sync_timer(group, now, out)
             else:
-                self._rebalance.on_session_timer(group, member_id, now_ms, out)
+                self._rebalance.on_session_timer(group, member_id, now, out)
         return out
 
     def unload(self) -> Outcome:
@@ -116,7 +118,7 @@ class ClassicGroups:
         token: int,
         request: JoinGroupRequest,
         context: GroupRequestContext,
-        now_ms: int,
+        now: Now,
         out: Outcome,
     ) -> None:
         """Raises ApiError UNKNOWN_MEMBER_ID if an id is given and there is no such group."""
@@ -126,38 +128,38 @@ class ClassicGroups:
             if request.member_id:
                 message = f"{request.member_id!r} is not a member: no group {request.group_id!r}"
                 raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID, message)
-            group = ClassicGroup(request.group_id, state_timestamp_ms=now_ms)
+            group = ClassicGroup(request.group_id, state_timestamp_ms=now.wall_ms)
             self.groups[request.group_id] = group
         written = len(out.records)
-        self._join.handle(token, request, context, group, now_ms, out)
+        self._join.handle(token, request, context, group, now, out)
         if is_new and not group.members and not group.pending_join:
             # The join was refused: leave nothing behind.
             del self.groups[request.group_id]
         elif is_new and len(out.records) == written:
             out.records.append(new_group_metadata_record(group))
 
-    def sync(self, token: int, request: SyncGroupRequest, now_ms: int, out: Outcome) -> None:
+    def sync(self, token: int, request: SyncGroupRequest, now: Now, out: Outcome) -> None:
         group = self._existing(request.group_id)
         if group.is_empty:
             message = f"group {request.group_id!r} has no members"
             raise ApiError(ErrorCode.UNKNOWN_MEMBER_ID, message)
-        self._members.sync(token, request, group, now_ms, out)
+        self._members.sync(token, request, group, now, out)
 
-    def heartbeat(self, request: HeartbeatRequest, now_ms: int) -> None:
-        self._members.heartbeat(request, self._existing(request.group_id), now_ms)
+    def heartbeat(self, request: HeartbeatRequest, now: Now) -> None:
+        self._members.heartbeat(request, self._existing(request.group_id), now)
 
-    def leave(self, request: LeaveGroupRequest, now_ms: int, out: Outcome) -> list[MemberResponse]:
+    def leave(self, request: LeaveGroupRequest, now: Now, out: Outcome) -> list[MemberResponse]:
         group = self._existing(request.group_id)
-        return self._members.leave(request, group, now_ms, out)
+        return self._members.leave(request, group, now, out)
 
-    def extend_session(self, group: ClassicGroup, member_id: str, now_ms: int) -> None:
+    def extend_session(self, group: ClassicGroup, member_id: str, now: Now) -> None:
         """A commit extends the session, if the group is stable or rebalancing."""
         member = group.members.get(member_id)
         if member is not None and group.state in (
             ClassicState.STABLE,
             ClassicState.PREPARING_REBALANCE,
         ):
-            self._rebalance.extend_session(group, member, now_ms)
+            self._rebalance.extend_session(group, member, now)
 
     def _existing(self, group_id: str) -> ClassicGroup:
         group = self.groups.get(group_id)

@@ -8,7 +8,9 @@ once; if the group is stable and the protocol stays the same, there is no rebala
 import random
 import uuid
 
+from moldau.clock import Now
 from moldau.config.broker import BrokerConfig
+from moldau.coordinator.outcome import Outcome, Reply
 from moldau.errors import ApiError, ErrorCode
 from moldau.group_coordinator.classic_group import ClassicGroup, ClassicState, for_version
 from moldau.group_coordinator.classic_member import ClassicMember, WaitingJoin
@@ -16,8 +18,8 @@ from moldau.group_coordinator.classic_rebalance import (
     NEW_MEMBER_JOIN_TIMEOUT_MS,
     ClassicRebalance,
 )
-from moldau.group_coordinator.outcome import GroupRequestContext, Outcome, Reply
 from moldau.group_coordinator.records import group_metadata_record
+from moldau.group_coordinator.request_context import GroupRequestContext
 from moldau.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
 _FIRST_VERSION_WITH_REBALANCE_TIMEOUT = 1
@@ -28,20 +30,20 @@ _FIRST_VERSION_THAT_SKIPS_ASSIGNMENT = 9
 class _Join:
     """One JoinGroup request in progress."""
 
-    __slots__ = ("context", "now_ms", "out", "request", "token")
+    __slots__ = ("context", "now", "out", "request", "token")
 
     def __init__(
         self,
         token: int,
         request: JoinGroupRequest,
         context: GroupRequestContext,
-        now_ms: int,
+        now: Now,
         out: Outcome,
     ) -> None:
         self.token = token
         self.request = request
         self.context = context
-        self.now_ms = now_ms
+        self.now = now
         self.out = out
 
     @property
@@ -78,10 +80,10 @@ class ClassicJoin:
         request: JoinGroupRequest,
         context: GroupRequestContext,
         group: ClassicGroup,
-        now_ms: int,
+        now: Now,
         out: Outcome,
     ) -> None:
-        join = _Join(token, request, context, now_ms, out)
+        join = _Join(token, request, context, now, out)
         if not self._has_room(group, request.member_id):
             self._rebalance.remove(group, request.member_id)
             join.refuse(ErrorCode.GROUP_MAX_SIZE_REACHED)
@@ -125,7 +127,7 @@ class ClassicJoin:
             self._add(join, group, member_id)
         elif join.context.api_version >= _FIRST_VERSION_THAT_REQUIRES_MEMBER_ID:
             timeout_ms = join.request.session_timeout_ms
-            self._rebalance.promise_id(group, member_id, timeout_ms, join.now_ms)
+            self._rebalance.promise_id(group, member_id, timeout_ms, join.now)
             join.refuse(ErrorCode.MEMBER_ID_REQUIRED, member_id)
         else:
             self._add(join, group, member_id)
@@ -146,8 +148,8 @@ class ClassicJoin:
         if is_preparing and group.previous_state is ClassicState.EMPTY:
             group.new_member_added = True
         group.add(member, join.waiting)
-        self._rebalance.extend_session(group, member, join.now_ms, NEW_MEMBER_JOIN_TIMEOUT_MS)
-        self._rebalance.prepare_or_complete(group, join.now_ms, join.out)
+        self._rebalance.extend_session(group, member, join.now, NEW_MEMBER_JOIN_TIMEOUT_MS)
+        self._rebalance.prepare_or_complete(group, join.now, join.out)
 
     def _replace_static(self, join: _Join, group: ClassicGroup, member_id: str) -> None:
         """A static member has restarted: it keeps its place and its assignment."""
@@ -155,7 +157,7 @@ class ClassicJoin:
         assert request.group_instance_id is not None
         old_leader = group.leader_id
         member = group.replace_static(request.group_instance_id, member_id, join.out)
-        self._rebalance.extend_session(group, member, join.now_ms)
+        self._rebalance.extend_session(group, member, join.now)
         group.update(
             member,
             request.protocols,
@@ -165,11 +167,11 @@ class ClassicJoin:
         )
         if group.state is ClassicState.COMPLETING_REBALANCE:
             # The leader may be assigning to the old id.
-            self._rebalance.prepare(group, join.now_ms, join.out)
+            self._rebalance.prepare(group, join.now, join.out)
         elif group.state is not ClassicState.STABLE:
-            self._rebalance.maybe_complete_join(group, join.now_ms, join.out)
+            self._rebalance.maybe_complete_join(group, join.now, join.out)
         elif group.select_protocol() != group.protocol_name:
-            self._rebalance.prepare_or_complete(group, join.now_ms, join.out)
+            self._rebalance.prepare_or_complete(group, join.now, join.out)
         else:
             join.out.records.append(group_metadata_record(group))
             group.answer_join(member, _resume(join, group, member_id, old_leader), join.out)
@@ -204,7 +206,7 @@ class ClassicJoin:
                 request.session_timeout_ms,
                 join.waiting,
             )
-            self._rebalance.prepare_or_complete(group, join.now_ms, join.out)
+            self._rebalance.prepare_or_complete(group, join.now, join.out)
 
 
 def _resume(

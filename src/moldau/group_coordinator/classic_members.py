@@ -1,9 +1,10 @@
 """SyncGroup, Heartbeat and LeaveGroup to a classic group."""
 
+from moldau.clock import Now
+from moldau.coordinator.outcome import Outcome, Reply
 from moldau.errors import ApiError, ErrorCode
 from moldau.group_coordinator.classic_group import ClassicGroup, ClassicState
 from moldau.group_coordinator.classic_rebalance import ClassicRebalance
-from moldau.group_coordinator.outcome import Outcome, Reply
 from moldau.protocol.messages.heartbeat import HeartbeatRequest
 from moldau.protocol.messages.leave_group import (
     LeaveGroupRequest,
@@ -24,7 +25,7 @@ class ClassicMembers:
         token: int,
         request: SyncGroupRequest,
         group: ClassicGroup,
-        now_ms: int,
+        now: Now,
         out: Outcome,
     ) -> None:
         """The leader sends the assignments, the others wait for theirs."""
@@ -55,26 +56,26 @@ class ClassicMembers:
         member.waiting_sync = token
         if group.is_leader(member_id):
             assignment = {item.member_id: item.assignment for item in request.assignments}
-            self._rebalance.assign(group, assignment, now_ms, out)
+            self._rebalance.assign(group, assignment, now, out)
 
-    def heartbeat(self, request: HeartbeatRequest, group: ClassicGroup, now_ms: int) -> None:
+    def heartbeat(self, request: HeartbeatRequest, group: ClassicGroup, now: Now) -> None:
         """Extend the session; REBALANCE_IN_PROGRESS makes the member join again."""
         group.validate_member(request.member_id, request.group_instance_id)
         _check_generation(group, request.generation_id)
-        self._rebalance.extend_session(group, group.members[request.member_id], now_ms)
+        self._rebalance.extend_session(group, group.members[request.member_id], now)
         if group.state is ClassicState.PREPARING_REBALANCE:
             raise ApiError(ErrorCode.REBALANCE_IN_PROGRESS)
 
     def leave(
-        self, request: LeaveGroupRequest, group: ClassicGroup, now_ms: int, out: Outcome
+        self, request: LeaveGroupRequest, group: ClassicGroup, now: Now, out: Outcome
     ) -> list[MemberResponse]:
         """Remove members, with one rebalance for all of them (KIP-345)."""
         results = [self._leave_one(member, group, out) for member in request.members]
         if any(result.error_code == 0 for result in results):
             if group.state in (ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE):
-                self._rebalance.prepare_or_complete(group, now_ms, out)
+                self._rebalance.prepare_or_complete(group, now, out)
             elif group.state is ClassicState.PREPARING_REBALANCE:
-                self._rebalance.maybe_complete_join(group, now_ms, out)
+                self._rebalance.maybe_complete_join(group, now, out)
         return results
 
     def _leave_one(

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
+from moldau.coordinator.outcome import CoordinatorRecord
 from moldau.errors import ApiError, ErrorCode
 from moldau.group_coordinator.classic_group import ClassicGroup, ClassicState
 from moldau.group_coordinator.offsets import OffsetStore
-from moldau.group_coordinator.outcome import CoordinatorRecord
 from moldau.group_coordinator.records import offset_commit_record, offset_tombstone
 from moldau.ids import NO_UUID
 from moldau.metadata.image import MetadataImage
@@ -63,13 +63,13 @@ def commit(
     check: CommitCheck | None,
     image: MetadataImage,
     max_metadata_size: int,
-    now_ms: int,
+    wall_ms: int,
 ) -> tuple[list[CoordinatorRecord], OffsetCommitResponse]:
     """Records and response; ``check`` may raise ApiError for the whole request."""
     records: list[CoordinatorRecord] = []
     response = OffsetCommitResponse()
     retention_ms = request.retention_time_ms
-    expire_timestamp_ms = -1 if retention_ms == -1 else now_ms + retention_ms
+    expire_timestamp_ms = -1 if retention_ms == -1 else wall_ms + retention_ms
     for topic in request.topics:
         topic_id = topic.topic_id
         if topic_id == NO_UUID:
@@ -80,7 +80,7 @@ def commit(
         for partition in topic.partitions:
             index = partition.partition_index
             metadata = partition.committed_metadata or ""
-            if _length(metadata) > max_metadata_size:
+            if metadata_length(metadata) > max_metadata_size:
                 too_large = int(ErrorCode.OFFSET_METADATA_TOO_LARGE)
                 answers.append(OffsetCommitResponsePartition(index, too_large))
                 continue
@@ -94,7 +94,7 @@ def commit(
                 offset=partition.committed_offset,
                 leader_epoch=partition.committed_leader_epoch,
                 metadata=metadata,
-                commit_timestamp_ms=now_ms,
+                commit_timestamp_ms=wall_ms,
                 expire_timestamp_ms=expire_timestamp_ms,
                 topic_id=topic_id,
             )
@@ -193,6 +193,6 @@ def _is_other_topic(committed: bytes, asked: bytes) -> bool:
     return NO_UUID not in (committed, asked) and committed != asked
 
 
-def _length(text: str) -> int:
+def metadata_length(text: str) -> int:
     """In UTF-16 code units, as Kafka counts."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2

@@ -8,7 +8,7 @@ pending until the transaction ends: then it is stored, unless a later commit is 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from moldau.group_coordinator.outcome import CoordinatorRecord
+from moldau.coordinator.outcome import CoordinatorRecord
 from moldau.group_coordinator.records import offset_tombstone
 from moldau.ids import NO_UUID
 from moldau.protocol.records.offset_commit import OffsetCommitKey, OffsetCommitValue
@@ -38,6 +38,8 @@ class OffsetStore:
         self._pending: dict[int, dict[_Place, CommittedOffset]] = {}
         # Place -> ids of the producers with a pending offset there.
         self._open: dict[_Place, dict[int, None]] = {}
+        # Group -> the number of its places in ``_open``.
+        self._open_counts: dict[str, int] = {}
 
     # -- reading ---------------------------------------------------------------------------
 
@@ -58,7 +60,7 @@ class OffsetStore:
         return bool(self._open) and (group_id, topic, partition) in self._open
 
     def has_open_transactions(self, group_id: str) -> bool:
-        return any(place[0] == group_id for place in self._open)
+        return group_id in self._open_counts
 
     def __len__(self) -> int:
         return sum(len(parts) for topics in self._groups.values() for parts in topics.values())
@@ -102,8 +104,11 @@ class OffsetStore:
         place = (key.group, key.topic, key.partition)
         if value is None:
             self._remove(place)
-            for open_producer_id in self._open.pop(place, {}):
-                self._pending[open_producer_id].pop(place, None)
+            producers = self._open.get(place)
+            if producers is not None:
+                for open_producer_id in producers:
+                    self._pending[open_producer_id].pop(place, None)
+                self._close(place)
             return
         committed = CommittedOffset(value, self._next_order)
         self._next_order += 1
@@ -111,19 +116,30 @@ class OffsetStore:
             self._put(place, committed)
         else:
             self._pending.setdefault(producer_id, {})[place] = committed
-            self._open.setdefault(place, {})[producer_id] = None
+            if place not in self._open:
+                self._open[place] = {}
+                self._open_counts[key.group] = self._open_counts.get(key.group, 0) + 1
+            self._open[place][producer_id] = None
 
     def replay_end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
         for place, committed in self._pending.pop(producer_id, {}).items():
-            producers = self._open.get(place, {})
-            producers.pop(producer_id, None)
+            producers = self._open[place]
+            del producers[producer_id]
             if not producers:
-                self._open.pop(place, None)
+                self._close(place)
             if is_commit:
                 group_id, topic, partition = place
                 current = self._groups.get(group_id, {}).get(topic, {}).get(partition)
                 if current is None or committed.order > current.order:
                     self._put(place, committed)
+
+    def _close(self, place: _Place) -> None:
+        """No open transaction has an offset there any more."""
+        del self._open[place]
+        group_id = place[0]
+        self._open_counts[group_id] -= 1
+        if not self._open_counts[group_id]:
+            del self._open_counts[group_id]
 
     def _put(self, place: _Place, committed: CommittedOffset) -> None:
         group_id, topic, partition = place

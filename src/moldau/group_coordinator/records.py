@@ -6,8 +6,8 @@ versions are those of Apache Kafka 4.3, so that each broker can read the records
 
 from typing import Final
 
+from moldau.coordinator.outcome import CoordinatorRecord
 from moldau.group_coordinator.classic_group import ClassicGroup
-from moldau.group_coordinator.outcome import CoordinatorRecord
 from moldau.ids import NO_UUID
 from moldau.protocol.message import Message
 from moldau.protocol.records import group_coordinator as schema

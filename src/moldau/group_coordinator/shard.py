@@ -11,7 +11,9 @@ the group; members with the classic protocol can be in a consumer group while it
 import random
 from collections.abc import Iterable, Sequence
 
+from moldau.clock import Now
 from moldau.config.broker import BrokerConfig
+from moldau.coordinator.outcome import CoordinatorRecord, Outcome, Reply
 from moldau.errors import ApiError, ErrorCode
 from moldau.group_coordinator import offset_requests
 from moldau.group_coordinator.classic_group import CLASSIC_TYPE, ClassicGroup, for_version
@@ -20,13 +22,13 @@ from moldau.group_coordinator.consumer.groups import ConsumerGroups
 from moldau.group_coordinator.offset_expiry import Expiry, expiry_of_classic
 from moldau.group_coordinator.offset_requests import CommitCheck
 from moldau.group_coordinator.offsets import OffsetStore
-from moldau.group_coordinator.outcome import (
-    CoordinatorRecord,
-    GroupRequestContext,
-    Outcome,
-    Reply,
-)
 from moldau.group_coordinator.records import group_metadata_tombstone, offset_tombstone
+from moldau.group_coordinator.request_context import GroupRequestContext
+from moldau.group_coordinator.txn_offset_requests import (
+    txn_commit,
+    txn_commit_error,
+    validate_classic_txn_commit,
+)
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage
 from moldau.protocol.message import Message
@@ -53,6 +55,7 @@ from moldau.protocol.messages.offset_fetch import (
     OffsetFetchResponseGroup,
 )
 from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from moldau.protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 from moldau.protocol.records.group_coordinator import (
     ConsumerGroupMetadataKey,
     GroupMetadataKey,
@@ -138,48 +141,46 @@ class GroupCoordinatorShard:
             self._classic.add_simple(key.group)
         self._offsets.replay(key, value, producer_id)
 
-    def on_loaded(self, now_ms: int) -> Outcome:
+    def on_loaded(self, now: Now) -> Outcome:
         """The log has been loaded: the sessions of all members start now."""
-        self._consumer.on_loaded(now_ms)
-        return self._classic.on_loaded(now_ms)
+        self._consumer.on_loaded(now)
+        return self._classic.on_loaded(now)
 
-    def on_metadata(
-        self, image: MetadataImage, delta: MetadataDelta | None, now_ms: int
-    ) -> Outcome:
+    def on_metadata(self, image: MetadataImage, delta: MetadataDelta | None) -> Outcome:
         """Delete offsets of deleted topics; consumer groups check their subscriptions again."""
         self._image = image
         out = Outcome()
         if delta is not None and delta.deleted_topics:
             deleted = [(topic_id, topic.name) for topic_id, topic in delta.deleted_topics.items()]
             out.records.extend(self._offsets.tombstones_of_topics(deleted))
-        out.add(self._consumer.on_metadata(image, delta, now_ms))
+        out.add(self._consumer.on_metadata(image, delta))
         return out
 
-    def tick(self, now_ms: int) -> Outcome:
+    def tick(self, now: Now) -> Outcome:
         """Process all expired timers."""
         out = Outcome()
         for group_id, reason in list(self._consumer.downgraded.items()):
             del self._consumer.downgraded[group_id]
-            out.add(self._classic.take_over(group_id, now_ms, rebalance=bool(reason)))
-        out.add(self._classic.tick(now_ms))
-        out.add(self._consumer.tick(now_ms))
+            out.add(self._classic.take_over(group_id, now, rebalance=bool(reason)))
+        out.add(self._classic.tick(now))
+        out.add(self._consumer.tick(now))
         return out
 
     def next_deadline_ms(self) -> int | None:
         deadlines = (self._classic.next_deadline_ms(), self._consumer.next_deadline_ms())
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
-    def expire_offsets(self, now_ms: int) -> Outcome:
+    def expire_offsets(self, wall_ms: int) -> Outcome:
         """Delete expired offsets, and empty groups without offsets."""
         out = Outcome()
         retention_ms = self._config.offsets_retention_minutes * _MS_PER_MINUTE
         for group in list(self._classic.groups.values()):
-            expiry = expiry_of_classic(group, now_ms, retention_ms)
+            expiry = expiry_of_classic(group, wall_ms, retention_ms)
             is_free = self._expire(group.group_id, expiry, out)
             if is_free and group.is_empty and not group.pending_join:
                 out.records.append(group_metadata_tombstone(group.group_id))
         for group_id in list(self._consumer.groups):
-            is_free = self._expire(group_id, Expiry(now_ms, retention_ms), out)
+            is_free = self._expire(group_id, Expiry(wall_ms, retention_ms), out)
             if is_free and self._consumer.group_state(group_id) == _EMPTY_STATE:
                 out.records.extend(self._consumer.tombstones(group_id))
         return out
@@ -207,17 +208,17 @@ class GroupCoordinatorShard:
     # -- classic groups --------------------------------------------------------------------
 
     def handle_join_group(
-        self, token: int, request: JoinGroupRequest, context: GroupRequestContext, now_ms: int
+        self, token: int, request: JoinGroupRequest, context: GroupRequestContext, now: Now
     ) -> Outcome:
         out = Outcome()
         try:
             self._check_join(request)
             if self._consumer.has_group(request.group_id):
                 if self._consumer.group_state(request.group_id) != _EMPTY_STATE:
-                    return self._consumer.classic_join(token, request, context, now_ms, self._image)
+                    return self._consumer.classic_join(token, request, context, now, self._image)
                 if not request.member_id:
                     out.records.extend(self._consumer.tombstones(request.group_id))
-            self._classic.join(token, request, context, now_ms, out)
+            self._classic.join(token, request, context, now, out)
         except ApiError as error:
             response = JoinGroupResponse(error_code=int(error.code), member_id=request.member_id)
             return Outcome.reply(token, for_version(response, context.api_version))
@@ -232,7 +233,7 @@ class GroupCoordinatorShard:
             raise ApiError(ErrorCode.INVALID_SESSION_TIMEOUT, message)
 
     def handle_sync_group(
-        self, token: int, request: SyncGroupRequest, context: GroupRequestContext, now_ms: int
+        self, token: int, request: SyncGroupRequest, context: GroupRequestContext, now: Now
     ) -> Outcome:
         out = Outcome()
         try:
@@ -241,26 +242,31 @@ class GroupCoordinatorShard:
             if context.api_version >= _FIRST_SYNC_WITH_PROTOCOL and not has_protocol:
                 raise ApiError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
             if self._consumer.has_group(request.group_id):
-                return self._consumer.classic_sync(token, request, context, now_ms, self._image)
-            self._classic.sync(token, request, now_ms, out)
+                return self._consumer.classic_sync(token, request, context, now, self._image)
+            self._classic.sync(token, request, now, out)
         except ApiError as error:
             return Outcome.reply(token, SyncGroupResponse(error_code=int(error.code)))
         return out
 
+    def has_classic_member(self, group_id: str, member_id: str) -> bool:
+        """Whether a classic group has this member: the leader may assign to it."""
+        group = self._classic.groups.get(group_id)
+        return group is not None and member_id in group.members
+
     def handle_heartbeat(
-        self, token: int, request: HeartbeatRequest, context: GroupRequestContext, now_ms: int
+        self, token: int, request: HeartbeatRequest, context: GroupRequestContext, now: Now
     ) -> Outcome:
         try:
             _check_group_id(request.group_id)
             if self._consumer.has_group(request.group_id):
-                return self._consumer.classic_heartbeat(token, request, context, now_ms)
-            self._classic.heartbeat(request, now_ms)
+                return self._consumer.classic_heartbeat(token, request, context, now)
+            self._classic.heartbeat(request, now)
         except ApiError as error:
             return Outcome.reply(token, HeartbeatResponse(error_code=int(error.code)))
         return Outcome.reply(token, HeartbeatResponse())
 
     def handle_leave_group(
-        self, token: int, request: LeaveGroupRequest, context: GroupRequestContext, now_ms: int
+        self, token: int, request: LeaveGroupRequest, context: GroupRequestContext, now: Now
     ) -> Outcome:
         if context.api_version < _FIRST_LEAVE_WITH_MEMBERS:
             members = [MemberIdentity(request.member_id)]
@@ -269,9 +275,9 @@ class GroupCoordinatorShard:
         try:
             _check_group_id(request.group_id)
             if self._consumer.has_group(request.group_id):
-                out = self._consumer.classic_leave(token, request, context, now_ms, self._image)
+                out = self._consumer.classic_leave(token, request, context, now, self._image)
             else:
-                results = self._classic.leave(request, now_ms, out)
+                results = self._classic.leave(request, now, out)
                 out.replies.append(Reply(token, LeaveGroupResponse(members=results)))
         except ApiError as error:
             out = Outcome.reply(token, _leave_error(request, error.code))
@@ -287,32 +293,30 @@ class GroupCoordinatorShard:
         token: int,
         request: ConsumerGroupHeartbeatRequest,
         context: GroupRequestContext,
-        now_ms: int,
+        now: Now,
     ) -> Outcome:
         classic_group = self._classic.groups.get(request.group_id)
-        return self._consumer.heartbeat(token, request, context, now_ms, self._image, classic_group)
+        return self._consumer.heartbeat(token, request, context, now, self._image, classic_group)
 
-    def consumer_group_describe(
-        self, group_ids: Sequence[str], now_ms: int
-    ) -> list[DescribedConsumerGroup]:
+    def consumer_group_describe(self, group_ids: Sequence[str]) -> list[DescribedConsumerGroup]:
         return self._consumer.describe(group_ids, self._image, self._classic.groups)
 
     # -- offsets; topics by name (the handler resolves ids, and fills them in as well) -----
 
     def handle_offset_commit(
-        self, token: int, request: OffsetCommitRequest, context: GroupRequestContext, now_ms: int
+        self, token: int, request: OffsetCommitRequest, context: GroupRequestContext, now: Now
     ) -> Outcome:
         try:
-            check = self._check_commit(request, context, now_ms)
+            check = self._check_commit(request, context, now)
             records, response = offset_requests.commit(
-                request, check, self._image, self._config.offset_metadata_max_bytes, now_ms
+                request, check, self._image, self._config.offset_metadata_max_bytes, now.wall_ms
             )
         except ApiError as error:
             return Outcome.reply(token, offset_requests.commit_error(request, error.code))
         return Outcome(records, [Reply(token, response)])
 
     def _check_commit(
-        self, request: OffsetCommitRequest, context: GroupRequestContext, now_ms: int
+        self, request: OffsetCommitRequest, context: GroupRequestContext, now: Now
     ) -> CommitCheck | None:
         """Raises ApiError if this member may not commit; returns a check for each partition.
 
@@ -330,15 +334,53 @@ class GroupCoordinatorShard:
         group = self._classic.groups.get(request.group_id)
         if group is not None:
             offset_requests.validate_classic_commit(group, request)
-            self._classic.extend_session(group, request.member_id, now_ms)
+            self._classic.extend_session(group, request.member_id, now)
         elif request.generation_id_or_member_epoch >= 0:
             is_new = context.api_version >= _FIRST_COMMIT_WITH_NOT_FOUND
             code = ErrorCode.GROUP_ID_NOT_FOUND if is_new else ErrorCode.ILLEGAL_GENERATION
             raise ApiError(code, f"there is no group {request.group_id!r}")
         return None
 
+    def handle_txn_offset_commit(
+        self, token: int, request: TxnOffsetCommitRequest, context: GroupRequestContext, now: Now
+    ) -> Outcome:
+        """The records must be written and replayed as part of the transaction."""
+        try:
+            check = self._check_txn_commit(request, context)
+            max_size = self._config.offset_metadata_max_bytes
+            records, response = txn_commit(request, check, self._image, max_size, now.wall_ms)
+        except ApiError as error:
+            code = error.code
+            if code is ErrorCode.STALE_MEMBER_EPOCH:
+                # Producers know only the error of the classic protocol.
+                code = ErrorCode.ILLEGAL_GENERATION
+            return Outcome.reply(token, txn_commit_error(request, code))
+        return Outcome(records, [Reply(token, response)])
+
+    def _check_txn_commit(
+        self, request: TxnOffsetCommitRequest, context: GroupRequestContext
+    ) -> CommitCheck | None:
+        """Raises ApiError if this member may not commit; returns a check for each partition."""
+        _check_group_id(request.group_id)
+        if self._consumer.has_group(request.group_id):
+            return self._consumer.validate_offset_commit(
+                request.group_id,
+                request.member_id,
+                request.group_instance_id,
+                request.generation_id,
+                context.api_version,
+                is_transactional=True,
+            )
+        group = self._classic.groups.get(request.group_id)
+        if group is not None:
+            validate_classic_txn_commit(group, request)
+        elif request.generation_id >= 0:
+            message = f"there is no group {request.group_id!r}"
+            raise ApiError(ErrorCode.ILLEGAL_GENERATION, message)
+        return None
+
     def handle_offset_fetch(
-        self, group: OffsetFetchRequestGroup, require_stable: bool, now_ms: int
+        self, group: OffsetFetchRequestGroup, require_stable: bool
     ) -> OffsetFetchResponseGroup:
         """The offsets of one group; ``group.topics`` None means all. Answered at once."""
         exists = self._exists(group.group_id)
@@ -364,7 +406,7 @@ class GroupCoordinatorShard:
         return list(topics.values())
 
     def handle_offset_delete(
-        self, token: int, request: OffsetDeleteRequest, context: GroupRequestContext, now_ms: int
+        self, token: int, request: OffsetDeleteRequest, context: GroupRequestContext, now: Now
     ) -> Outcome:
         try:
             _check_group_id(request.group_id)
@@ -380,7 +422,7 @@ class GroupCoordinatorShard:
     # -- administration --------------------------------------------------------------------
 
     def handle_delete_groups(
-        self, token: int, group_ids: Sequence[str], context: GroupRequestContext, now_ms: int
+        self, token: int, group_ids: Sequence[str], context: GroupRequestContext, now: Now
     ) -> Outcome:
         """The reply is a DeleteGroupsResponse with a result per id."""
         out = Outcome()
@@ -408,7 +450,7 @@ class GroupCoordinatorShard:
         return [group_metadata_tombstone(group_id)]
 
     def describe_groups(
-        self, group_ids: Sequence[str], context: GroupRequestContext, now_ms: int
+        self, group_ids: Sequence[str], context: GroupRequestContext
     ) -> list[DescribedGroup]:
         """Describe classic groups; any other group is Dead."""
         described: list[DescribedGroup] = []

@@ -60,6 +60,7 @@ class MetadataDelta:
         self.acls_changed = False
         self.scram_changed = False
         self.tokens_changed = False
+        self.producer_ids_changed = False
         self._next_producer_id = base.next_producer_id
         # A topic that is being changed: its name and its new partitions.
         self._topics: dict[bytes, tuple[str, dict[int, PartitionRegistration]]] = {}
@@ -84,7 +85,7 @@ class MetadataDelta:
             or self.acls_changed
             or self.scram_changed
             or self.tokens_changed
-            or self._next_producer_id != self.base.next_producer_id
+            or self.producer_ids_changed
         )
 
     def replay(self, record: Message) -> None:
@@ -282,6 +283,7 @@ class MetadataDelta:
 
     def _producer_ids(self, record: records.ProducerIdsRecord) -> None:
         self._next_producer_id = record.next_producer_id
+        self.producer_ids_changed = True
 
     def _acl(self, record: records.AccessControlEntryRecord) -> None:
         self._acls[record.id] = AclEntry(

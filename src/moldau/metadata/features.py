@@ -27,6 +27,7 @@ LATEST_TESTING_METADATA_VERSION: Final = 31
 # From these levels of metadata.version on, a kind of record or field may be written.
 METADATA_3_4_IV0: Final = 8
 METADATA_3_5_IV2: Final = 11
+METADATA_3_6_IV0: Final = 12
 METADATA_3_6_IV1: Final = 13
 METADATA_3_6_IV2: Final = 14
 METADATA_3_7_IV0: Final = 15

@@ -22,11 +22,16 @@ _ABORT = AbortTransactionRecord.RECORD_KEY
 
 
 class MetadataLoader:
-    """Builds images from batches. ``transaction_offset`` is -1 outside a transaction."""
+    """Builds images from batches. ``transaction_offset`` is -1 outside a transaction.
 
-    def __init__(self, image: MetadataImage = EMPTY_IMAGE) -> None:
+    A loader that begins inside a transaction does not have its first records: it can only be
+    aborted.
+    """
+
+    def __init__(self, image: MetadataImage = EMPTY_IMAGE, transaction_offset: int = -1) -> None:
         self.image = image
-        self.transaction_offset = -1
+        self.transaction_offset = transaction_offset
+        self._has_whole_transaction = transaction_offset < 0
         self._pending: list[Message] = []
         self._delta = MetadataDelta(image)
         self._offset = image.offset
@@ -47,6 +52,7 @@ class MetadataLoader:
                         f"{self.transaction_offset}"
                     )
                 self.transaction_offset = offset
+                self._has_whole_transaction = True
             elif key in (_END, _ABORT):
                 self._finish_transaction(offset, is_commit=key == _END)
             elif self.transaction_offset >= 0:
@@ -76,13 +82,14 @@ class MetadataLoader:
         if self.transaction_offset < 0:
             raise MetadataError(f"end of a transaction at offset {offset}, but none was begun")
         if is_commit:
+            if not self._has_whole_transaction:
+                raise MetadataError(
+                    f"the transaction begun at offset {self.transaction_offset} has no first "
+                    "records: it can only be aborted"
+                )
             self._delta.replay_all(self._pending)
         self._pending = []
         self.transaction_offset = -1
-
-    @property
-    def has_changes(self) -> bool:
-        return self._offset != self.image.offset or not self._delta.is_empty
 
     def take(self) -> tuple[MetadataImage, MetadataDelta]:
         """The image as of the last batch, and the changes since the last ``take``."""

@@ -5,6 +5,7 @@ partitions share the same few.
 """
 
 from collections.abc import Mapping
+from copy import copy
 from typing import Final, NamedTuple
 
 from moldau.ids import NO_UUID
@@ -142,6 +143,13 @@ class PartitionRegistration:
             self.elr if elr is None else tuple(elr),
             self.last_known_elr if last_known_elr is None else tuple(last_known_elr),
         )
+
+    def with_isr(self, isr: tuple[int, ...], partition_epoch: int) -> "PartitionRegistration":
+        """This partition with another ISR, as the controller answers a leader."""
+        changed = copy(self)
+        changed.isr = isr
+        changed.partition_epoch = partition_epoch
+        return changed
 
     def without_elr(self) -> "PartitionRegistration":
         """This partition after a ClearElrRecord, which increments the partition epoch."""

@@ -9,13 +9,17 @@ the connections it has. One too many is closed immediately, as if ``ulimit -n`` 
 """
 
 import asyncio
+import contextlib
 import errno
 import logging
 import resource
 import socket
 import sys
-from collections.abc import Callable
 from typing import Any
+
+from moldau.network.listening import plain_ip
+from moldau.network.network import Admission, Incoming
+from moldau.timers import call_after
 
 # Other work must not wait while thousands of clients reconnect at the same time.
 ACCEPTS_PER_TURN = 32
@@ -28,29 +32,48 @@ LEAST_RESERVED = 16
 _OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
-class Acceptor:
-    """Watches one listening socket and passes accepted connections to ``on_accept``.
+class AcceptedSocket:
+    """A connection as the kernel accepted it."""
 
-    ``wait_ms`` is called once for each connection and returns how long it has to wait.
-    """
+    def __init__(self, loop: asyncio.AbstractEventLoop, sock: socket.socket, address: Any) -> None:
+        self.peer_host = plain_ip(address[0])
+        self.peer_port: int = address[1]
+        self.socket: socket.socket | None = sock
+        self._loop = loop
+        self._accepted = sock
+
+    async def attach(self, protocol: asyncio.BaseProtocol) -> None:
+        sock = self._accepted
+        sock.setblocking(False)
+        with contextlib.suppress(OSError):  # the peer may be gone already
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        try:
+            await self._loop.connect_accepted_socket(lambda: protocol, sock)
+        except BaseException:
+            sock.close()
+            raise
+
+    def close(self) -> None:
+        self._accepted.close()
+
+
+class Acceptor:
+    """Watches one listening socket and passes accepted connections to ``admission``."""
 
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
         listener: str,
         sock: socket.socket,
-        has_room: Callable[[str], bool],
-        wait_ms: Callable[[str], int],
-        on_accept: Callable[[str, socket.socket, Any], None],
+        admission: Admission,
         logger: logging.Logger,
     ) -> None:
         self.listener = listener
         self.port: int = sock.getsockname()[1]
         self._loop = loop
         self._socket = sock
-        self._has_room = has_room
-        self._wait_ms = wait_ms
-        self._on_accept = on_accept
+        self._admission = admission
         self._logger = logger
         self._is_watching = False
         self._is_closed = False
@@ -58,17 +81,18 @@ class Acceptor:
         self._was_refusing = False
         self._retry: asyncio.TimerHandle | None = None
         # Accepted, but above the connection rate: it waits, and so do all after it.
-        self._held: tuple[socket.socket, Any] | None = None
+        self._held: Incoming | None = None
 
     def resume(self) -> None:
         """Start accepting, unless it is paused or at its limit; may be called repeatedly."""
         if self._is_closed or self._is_watching or self._retry is not None:
             return
-        if self._held is not None and self._has_room(self.listener):
-            (sock, address), self._held = self._held, None
-            self._on_accept(self.listener, sock, address)
-        # ``on_accept`` may have closed another connection, and so called this method.
-        if not self._is_watching and self._has_room(self.listener):
+        admission = self._admission
+        if self._held is not None and admission.has_room(self.listener):
+            incoming, self._held = self._held, None
+            admission.admit(self.listener, incoming)
+        # ``admit`` may have closed another connection, and so called this method.
+        if not self._is_watching and admission.has_room(self.listener):
             self._loop.add_reader(self._socket.fileno(), self._on_readable)
             self._is_watching = True
 
@@ -79,7 +103,7 @@ class Acceptor:
             self._retry.cancel()
             self._retry = None
         if self._held is not None:
-            self._held[0].close()
+            self._held.close()
             self._held = None
         self._socket.close()
 
@@ -92,7 +116,7 @@ class Acceptor:
         for _ in range(ACCEPTS_PER_TURN):
             if self._is_closed:
                 return
-            if not self._has_room(self.listener):
+            if not self._admission.has_room(self.listener):
                 self._logger.warning(
                     "Listener %s has as many connections as max.connections allows; "
                     "new ones wait until others close",
@@ -111,12 +135,13 @@ class Acceptor:
                 self._refuse(sock)
                 continue
             self._was_refusing = False
-            wait_ms = self._wait_ms(self.listener)
+            incoming = AcceptedSocket(self._loop, sock, address)
+            wait_ms = self._admission.wait_ms(self.listener)
             if wait_ms:
-                self._held = (sock, address)
+                self._held = incoming
                 self._pause_for(wait_ms / 1000)
                 return
-            self._on_accept(self.listener, sock, address)
+            self._admission.admit(self.listener, incoming)
 
     def _refuse(self, sock: socket.socket) -> None:
         sock.close()
@@ -144,7 +169,7 @@ class Acceptor:
 
     def _pause_for(self, delay_s: float) -> None:
         self._pause()
-        self._retry = self._loop.call_later(delay_s, self._try_again)
+        self._retry = call_after(1000 * delay_s, self._try_again)
 
     def _try_again(self) -> None:
         self._retry = None

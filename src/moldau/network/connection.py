@@ -30,7 +30,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import cast
 
-from moldau.network.frames import FrameReader, SharedBuffer
+from moldau.network.frames import WINDOW_BYTES, FrameReader, SharedBuffer
 from moldau.network.limits import ServerLimits
 from moldau.network.session import CloseConnection, Handled, Handler, Overlapping, Reply, Session
 from moldau.network.turns import Turns
@@ -51,6 +51,7 @@ class ConnectionContext:
         limits: ServerLimits,
         logger: logging.Logger,
         on_closed: Callable[["Connection"], None],
+        turns: Turns | None = None,
     ) -> None:
         self.loop = loop
         self.handler = handler
@@ -58,7 +59,7 @@ class ConnectionContext:
         self.logger = logger
         self.on_closed = on_closed
         self.shared_buffer = SharedBuffer()
-        self.turns = Turns()
+        self.turns = turns or Turns()
 
 
 class _Pending:
@@ -102,6 +103,10 @@ class Connection(asyncio.BufferedProtocol):
         self._is_scheduled = False
         # Its time slice is used up; the remaining frames wait for the next one.
         self._awaits_turn = False
+        # The end of the time slice of a burst of large frames; -1 if there is none.
+        self._burst_end = -1.0
+        # Such a burst has used up its slice: reading waits for the next one as well.
+        self._is_burst_over = False
         self._is_draining = False
         # The peer has closed its sending side.
         self._is_half_closed = False
@@ -132,6 +137,13 @@ class Connection(asyncio.BufferedProtocol):
         if self._is_closed:
             return
         self._reader.received(nbytes)
+        # After a read that fills its buffer, uvloop reads again in the same iteration of the loop,
+        # up to 32 times. Large frames arrive in this way, and must share one time slice.
+        if nbytes >= WINDOW_BYTES:
+            if self._burst_end < 0.0:
+                self._burst_end = self._now() + self._context.turns.share_s
+        elif self._burst_end > 0.0 and not self._reader.is_large_complete:
+            self._burst_end = -1.0
         self._process()
         # After the reply has been sent, which is more urgent.
         self.last_active = self._loop.time()
@@ -139,11 +151,12 @@ class Connection(asyncio.BufferedProtocol):
     def eof_received(self) -> bool:
         """Return whether the transport stays open, because replies are still to be sent."""
         self._is_half_closed = self._is_ending = True
-        if self.socket is None:
+        self._call(self.session.peer_closed())
+        if self._transport is not None and self._transport.can_write_eof():
+            self._process_waiting()
+        else:
             # TLS: the loop's transports do not support half-closed connections.
             self._close(_PEER_CLOSED, logging.DEBUG)
-        else:
-            self._process_waiting()
         return not self._is_closed
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -220,6 +233,10 @@ class Connection(asyncio.BufferedProtocol):
                     share_end = 0.0
                 else:
                     share_end = self._now() + self._context.turns.share_s
+            if self._burst_end > 0.0 and self._now() >= self._burst_end:
+                self._burst_end = -1.0
+                self._is_burst_over = True
+                self._await_turn()
         except (Exception, asyncio.CancelledError) as error:
             self._fail(error)
         if self._is_closed:
@@ -228,7 +245,7 @@ class Connection(asyncio.BufferedProtocol):
         self._flush()
         if self._is_ending:
             self._close_if_answered()
-        elif self._is_paused is not reader.must_pause:
+        elif self._is_paused is not (reader.must_pause or self._is_burst_over):
             self._pause(not self._is_paused)
 
     def _process_waiting(self) -> None:
@@ -245,7 +262,7 @@ class Connection(asyncio.BufferedProtocol):
             self._context.turns.later(self._on_turn)
 
     def _on_turn(self) -> None:
-        self._awaits_turn = False
+        self._awaits_turn = self._is_burst_over = False
         self._process_waiting()
 
     def _must_wait(self) -> bool:
@@ -405,12 +422,16 @@ class Connection(asyncio.BufferedProtocol):
             exc_info=error,
         )
         self._let_go()
-        for callback in session.disconnected():
+        self._call(session.disconnected())
+        self._context.on_closed(self)
+
+    def _call(self, callbacks: list[Callable[[], None]]) -> None:
+        for callback in callbacks:
             try:
                 callback()
             except Exception:
-                self._context.logger.exception("A close callback of %s failed", session.peer)
-        self._context.on_closed(self)
+                peer = self.session.peer
+                self._context.logger.exception("A close callback of %s failed", peer)
 
     def _let_go(self) -> None:
         """Send without waiting, cancel pending requests, and close the transport."""

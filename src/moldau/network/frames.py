@@ -63,6 +63,7 @@ class FrameReader:
 
     __slots__ = (
         "_end",
+        "_is_response",
         "_large",
         "_large_size",
         "_max_frame_bytes",
@@ -73,9 +74,13 @@ class FrameReader:
         "_view",
     )
 
-    def __init__(self, shared: SharedBuffer, max_frame_bytes: int) -> None:
+    def __init__(
+        self, shared: SharedBuffer, max_frame_bytes: int, is_response: bool = False
+    ) -> None:
         self._shared = shared
         self._max_frame_bytes = max_frame_bytes
+        # Only for what is said about a frame that is too large.
+        self._is_response = is_response
         self._set_aside = b""
         # The current burst: its bytes [position, end) have not been split yet. It is in
         # ``_small`` if it is small, else in ``_view``.
@@ -167,10 +172,15 @@ class FrameReader:
         self._end = 0
 
     @property
+    def is_large_complete(self) -> bool:
+        """Whether a large frame has been received to its end and not been taken yet."""
+        return self._large is not None and self._end == self._large_size
+
+    @property
     def must_pause(self) -> bool:
         """Whether reading has to stop until frames have been processed."""
         if self._large is not None:
-            return self._end == self._large_size
+            return self.is_large_complete
         return len(self._set_aside) >= PAUSE_BYTES
 
     @property
@@ -181,6 +191,8 @@ class FrameReader:
         return len(self._set_aside)
 
     def _describe_bad_size(self, size: int) -> str:
+        if self._is_response:
+            return f"response size {size} is not between 0 and {self._max_frame_bytes}"
         if size < 0:
             return f"request size {size} is negative"
         text = f"request size {size} is above socket.request.max.bytes={self._max_frame_bytes}"

@@ -4,28 +4,12 @@ import asyncio
 import errno
 import socket
 from collections.abc import Sequence
-from typing import Protocol, cast
+from typing import cast
 
 from moldau.network.limits import ServerLimits
+from moldau.network.network import ListenerAddress, ListenError
 
 Address = tuple[str, int] | tuple[str, int, int, int]
-
-
-class ListenerAddress(Protocol):
-    """An address to listen on, such as a listener of ``config``."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def host(self) -> str: ...
-
-    @property
-    def port(self) -> int: ...
-
-
-class ListenError(Exception):
-    """A listener cannot be opened; the message has its name and the remedy."""
 
 
 async def listen(listener: ListenerAddress, limits: ServerLimits) -> list[socket.socket]:

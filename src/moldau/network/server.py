@@ -1,7 +1,8 @@
-"""The socket server: listeners, their connections, and the limits on them.
+"""The server: listeners, their connections, and the limits on them.
 
 One server serves all listeners of a broker with one handler, which finds the name of the
-listener in the session.
+listener in the session. Connections come from a ``Network``, so the same server and the same
+limits run on sockets and in a simulation.
 
 TLS is not implemented, but prepared for: a connection built without a socket writes through
 its transport, so a listener with certificates only has to pass ``ssl`` when it wraps the socket.
@@ -10,16 +11,17 @@ its transport, so a listener with certificates only has to pass ``ssl`` when it 
 import asyncio
 import contextlib
 import logging
-import socket
-from collections.abc import Sequence
-from typing import Any
+import time
+from collections.abc import Callable, Collection, Sequence
 
-from moldau.network.acceptor import Acceptor
 from moldau.network.connection import Connection, ConnectionContext
 from moldau.network.connection_rates import ConnectionRates
 from moldau.network.limits import ConnectionCounts, ServerLimits
-from moldau.network.listening import ListenerAddress, ListenError, listen, plain_ip, resolve_ips
+from moldau.network.listening import resolve_ips
+from moldau.network.network import Incoming, ListenerAddress, ListenError, Listening, Network
 from moldau.network.session import Handler, Session
+from moldau.network.turns import Turns
+from moldau.timers import call_after
 
 # The number of checks for idle connections per connections.max.idle.ms, at most.
 IDLE_CHECKS = 20
@@ -36,25 +38,33 @@ class Server:
         handler: Handler,
         limits: ServerLimits,
         logger: logging.Logger,
+        network: Network,
+        stopwatch: Callable[[], float] = time.perf_counter,
     ) -> None:
+        """``stopwatch`` measures, in seconds, how long a connection keeps the others waiting."""
         self.ports: dict[str, int] = {}
         """The port each listener is bound to, by listener name, once started."""
+        self.handler = handler
+        self._network = network
+        self._turns = Turns(now=stopwatch)
         self._listeners = listeners
-        self._handler = handler
         self._limits = limits
         self._logger = logger
-        self._acceptors: list[Acceptor] = []
+        self._listening: list[Listening] = []
+        # The name of the listener of each of them.
+        self._names: list[str] = []
         self._connections: dict[Connection, None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         # Connections from addresses above their connection rate, until they are closed.
-        self._throttled: dict[socket.socket, asyncio.TimerHandle] = {}
+        self._throttled: dict[Incoming, asyncio.TimerHandle] = {}
         names = [listener.name for listener in listeners]
         self._counts = ConnectionCounts(limits, names, {})
         self._rates = ConnectionRates(limits, names)
         self._context: ConnectionContext | None = None
         self._idle_timer: asyncio.TimerHandle | None = None
         self._all_closed = asyncio.Event()
-        self._is_accepting = False
+        # The listeners that accept connections.
+        self._accepting: dict[str, None] = {}
 
     @property
     def connections(self) -> Sequence[Connection]:
@@ -76,22 +86,30 @@ class Server:
         loop = asyncio.get_running_loop()
         self._counts.ip_limits = await self._resolve_ip_limits()
         self._context = ConnectionContext(
-            loop, self._handler, self._limits, self._logger, self._on_closed
+            loop, self.handler, self._limits, self._logger, self._on_closed, self._turns
         )
         try:
             for listener in self._listeners:
-                for sock in await listen(listener, self._limits):
-                    self._add_acceptor(loop, listener.name, sock)
+                found = await self._network.listen(listener, self._limits, self, self._logger)
+                self._listening.extend(found)
+                self._names.extend(listener.name for _ in found)
+                self.ports[listener.name] = found[-1].port
         except BaseException:
-            self._close_acceptors()
+            self._close_listening()
             raise
 
-    def accept(self) -> None:
-        """Start accepting connections."""
-        self._is_accepting = True
-        for acceptor in self._acceptors:
-            acceptor.resume()
-        self._schedule_idle_check(self._limits.max_idle_ms / 1000)
+    def accept(self, listeners: Collection[str] | None = None) -> None:
+        """Start accepting connections, by default on all listeners."""
+        names = self.ports if listeners is None else listeners
+        self._accepting.update(dict.fromkeys(names))
+        self._resume()
+        if self._idle_timer is None:
+            self._schedule_idle_check(self._limits.max_idle_ms / 1000)
+
+    def _resume(self) -> None:
+        for name, listening in zip(self._names, self._listening, strict=True):
+            if name in self._accepting:
+                listening.resume()
 
     def limit(self, limits: ServerLimits) -> None:
         """Apply the limits on connections in ``limits`` from now on; the others do not change.
@@ -104,9 +122,7 @@ class Server:
         self._limits = self._counts.limits = self._rates.limits = limits
         for _ in range(self._counts.excess):
             self._make_room("max.connections was lowered")
-        if self._is_accepting:
-            for acceptor in self._acceptors:
-                acceptor.resume()
+        self._resume()
         if are_overrides_new:
             self._keep(asyncio.get_running_loop().create_task(self._follow_overrides()))
 
@@ -116,7 +132,7 @@ class Server:
         Replies not sent after ``grace_s`` seconds are dropped; earlier if the peer has not
         read for ``unread_grace_s`` seconds.
         """
-        self._close_acceptors()
+        self._close_listening()
         if self._idle_timer is not None:
             self._idle_timer.cancel()
             self._idle_timer = None
@@ -147,28 +163,14 @@ class Server:
                 if connection.has_unsent and max(connection.last_active, begin) <= latest:
                     connection.close(f"the server stopped; nothing was read for {grace_s:g} s")
 
-    def _add_acceptor(
-        self, loop: asyncio.AbstractEventLoop, name: str, sock: socket.socket
-    ) -> None:
-        acceptor = Acceptor(
-            loop,
-            name,
-            sock,
-            self._counts.has_room,
-            self._wait_ms,
-            self._on_accept,
-            self._logger,
-        )
-        self._acceptors.append(acceptor)
-        self.ports[name] = acceptor.port
-
-    def _close_acceptors(self) -> None:
-        for acceptor in self._acceptors:
-            acceptor.close()
-        self._acceptors.clear()
-        for sock, timer in self._throttled.items():
+    def _close_listening(self) -> None:
+        for listening in self._listening:
+            listening.close()
+        self._listening.clear()
+        self._names.clear()
+        for incoming, timer in self._throttled.items():
             timer.cancel()
-            sock.close()
+            incoming.close()
         self._throttled.clear()
 
     def _keep(self, task: asyncio.Task[None]) -> None:
@@ -198,13 +200,17 @@ class Server:
 
     # --- opening and closing connections ---
 
-    def _wait_ms(self, listener: str) -> int:
+    def has_room(self, listener: str) -> bool:
+        return self._counts.has_room(listener)
+
+    def wait_ms(self, listener: str) -> int:
         """Count an accepted connection; returns how long it has to wait."""
         is_protected = self._counts.is_protected(listener)
         return self._rates.wait_ms(listener, is_protected, _now_ms())
 
-    def _on_accept(self, listener: str, sock: socket.socket, address: Any) -> None:
-        session = Session(plain_ip(address[0]), address[1], listener)
+    def admit(self, listener: str, incoming: Incoming) -> None:
+        """Serve an accepted connection, unless its address has too many."""
+        session = Session(incoming.peer_host, incoming.peer_port, listener)
         is_protected = self._counts.is_protected(listener)
         wait_ms = self._rates.ip_wait_ms(listener, is_protected, session.peer_host, _now_ms())
         if wait_ms:
@@ -215,36 +221,29 @@ class Server:
                 wait_ms,
                 session.peer_host,
             )
-            loop = asyncio.get_running_loop()
-            self._throttled[sock] = loop.call_later(wait_ms / 1000, self._turn_away, sock)
+            self._throttled[incoming] = call_after(wait_ms, self._turn_away, incoming)
             return
         refusal = self._counts.refusal(session.peer_host)
         if refusal is not None:
             self._logger.info("Connection from %s refused: %s", session.peer, refusal)
-            sock.close()
+            incoming.close()
             return
         assert self._context is not None, "the server has been started"
-        sock.setblocking(False)
-        with contextlib.suppress(OSError):  # the peer may be gone already
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        connection = Connection(self._context, session, sock)
+        connection = Connection(self._context, session, incoming.socket)
         self._connections[connection] = None
         self._counts.opened(listener, session.peer_host)
-        self._keep(self._context.loop.create_task(self._begin(connection, sock)))
+        self._keep(self._context.loop.create_task(self._begin(connection, incoming)))
         if self._counts.excess and is_protected:
             self._make_room("max.connections is reached and a broker needs the place")
 
-    def _turn_away(self, sock: socket.socket) -> None:
-        del self._throttled[sock]
-        sock.close()
+    def _turn_away(self, incoming: Incoming) -> None:
+        del self._throttled[incoming]
+        incoming.close()
 
-    async def _begin(self, connection: Connection, sock: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
+    async def _begin(self, connection: Connection, incoming: Incoming) -> None:
         try:
-            await loop.connect_accepted_socket(lambda: connection, sock)
+            await incoming.attach(connection)
         except Exception as error:
-            sock.close()
             connection.close(f"the connection could not be set up: {error}", logging.WARNING)
 
     def _on_closed(self, connection: Connection) -> None:
@@ -252,8 +251,7 @@ class Server:
         self._counts.closed(connection.session.listener, connection.session.peer_host)
         if not self._connections:
             self._all_closed.set()
-        for acceptor in self._acceptors:
-            acceptor.resume()
+        self._resume()
 
     def _make_room(self, reason: str) -> None:
         """Close the client connection that has been idle longest."""
@@ -270,8 +268,7 @@ class Server:
 
     def _schedule_idle_check(self, delay_s: float) -> None:
         if self._limits.max_idle_ms >= 0:
-            loop = asyncio.get_running_loop()
-            self._idle_timer = loop.call_later(delay_s, self._close_idle)
+            self._idle_timer = call_after(1000 * delay_s, self._close_idle)
 
     def _close_idle(self) -> None:
         """Close idle connections, the longest idle first.

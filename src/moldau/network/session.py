@@ -49,11 +49,13 @@ class Session:
     __slots__ = (
         "_callbacks",
         "_close",
+        "_peer_callbacks",
         "client_id",
         "client_software_name",
         "client_software_version",
         "data",
         "is_closed",
+        "is_peer_closed",
         "listener",
         "peer",
         "peer_host",
@@ -69,6 +71,9 @@ class Session:
         self.client_software_version = ""
         self.data: Any = None
         self.is_closed = False
+        # Whether the peer has closed its side. It may still be waiting for replies.
+        self.is_peer_closed = False
+        self._peer_callbacks: list[Callable[[], None]] = []
         self._callbacks: list[Callable[[], None]] = []
         self._close: Callable[[str], None] | None = None
 
@@ -79,6 +84,15 @@ class Session:
         else:
             self._callbacks.append(callback)
 
+    def on_peer_closed(self, callback: Callable[[], None]) -> None:
+        """Call ``callback`` once when no more requests can come: the peer has closed its side, or
+        the connection is closed; now if that is so already.
+        """
+        if self.is_peer_closed:
+            callback()
+        else:
+            self._peer_callbacks.append(callback)
+
     def close(self, reason: str) -> None:
         """Close the connection; ``reason`` is logged."""
         if self._close is not None:
@@ -88,11 +102,18 @@ class Session:
         """Called by the network layer with the function that closes the connection."""
         self._close = close
 
+    def peer_closed(self) -> list[Callable[[], None]]:
+        """Called by the network layer when the peer closes its side; returns the callbacks."""
+        self.is_peer_closed = True
+        callbacks = self._peer_callbacks
+        self._peer_callbacks = []
+        return callbacks
+
     def disconnected(self) -> list[Callable[[], None]]:
         """Called by the network layer on close; returns the callbacks to run."""
         self.is_closed = True
         self._close = None
-        callbacks = self._callbacks
+        callbacks = self.peer_closed() + self._callbacks
         self._callbacks = []
         return callbacks
 

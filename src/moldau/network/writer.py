@@ -225,14 +225,18 @@ class SocketWriter(Writer):
 class TransportWriter(Writer):
     """Writes through a transport: for TLS, and for simulated networks.
 
-    The transport has its own buffer. Nothing is written to it while it is full
-    (``pause_writing`` and ``resume_writing`` call ``set_paused``).
+    The transport has its own buffer. Nothing is written to it while it holds anything
+    (``pause_writing`` and ``resume_writing`` call ``set_paused``), and what it holds is unsent:
+    a connection that is closed as soon as its replies are sent would lose it otherwise.
     """
 
     def __init__(self, transport: asyncio.WriteTransport) -> None:
         super().__init__()
         self._transport = transport
         self._is_paused = False
+        self._buffered_bytes = 0
+        # The transport reports an empty buffer only if it has reported a full one before.
+        transport.set_write_buffer_limits(0)
 
     def set_paused(self, is_paused: bool) -> None:
         self._is_paused = is_paused
@@ -252,7 +256,14 @@ class TransportWriter(Writer):
                 queue.popleft()
                 self.unsent_bytes -= len(head)
                 self._transport.write(head)
-        return not queue and self._transport.get_write_buffer_size() == 0
+        buffered_bytes = self._transport.get_write_buffer_size()
+        self.unsent_bytes += buffered_bytes - self._buffered_bytes
+        self._buffered_bytes = buffered_bytes
+        return not queue and buffered_bytes == 0
+
+    def close(self) -> None:
+        super().close()
+        self._buffered_bytes = 0
 
 
 def _region_ended(region: FileRegion, sent: int) -> OSError:

@@ -55,6 +55,11 @@ class Api:
         """Whether ``version`` has compact strings and tagged fields, headers included."""
         return 0 <= self.first_flexible <= version
 
+    @property
+    def newest_stable_version(self) -> int:
+        """The newest version that is offered and used, as in Kafka."""
+        return self.max_version - 1 if self.latest_unstable else self.max_version
+
     def request_class(self) -> type[Message]:
         if self._request_class is None:
             self._request_class = self._load("Request")

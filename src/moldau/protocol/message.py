@@ -15,6 +15,20 @@ from moldau.protocol.file_region import Part
 NO_ITEMS: Final[list[Any]] = []
 
 
+class PackedRows:
+    """The items of an array as parts of rows, which are ``row_bytes`` long: each begins ``at``."""
+
+    __slots__ = ("at", "data", "row_bytes")
+
+    def __init__(self, data: bytes, row_bytes: int, at: int) -> None:
+        self.data = data
+        self.row_bytes = row_bytes
+        self.at = at
+
+    def __len__(self) -> int:
+        return len(self.data) // self.row_bytes
+
+
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Struct:
     """Fields with equality by value. Mutable, therefore not hashable."""

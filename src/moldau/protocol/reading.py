@@ -10,12 +10,13 @@ from ``librt.strings`` directly; this module reads values with a length. The rul
 * Kafka's limits apply: strings up to 32,767 bytes, varints up to 5 or 10 bytes.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 from librt.strings import read_i16_be, read_i32_be, read_i64_be
 from mypy_extensions import i64
 
-from moldau.protocol.giving_way import give_way
+from moldau.protocol.giving_way import give_way, give_way_among_numbers
 
 MAX_STRING_BYTES: Final = 32767
 # Loops over arrays let other threads run after so many elements, less one: a power of two.
@@ -258,24 +259,55 @@ def read_compact_nullable_count(data: bytes, position: i64, element_bytes: i64) 
     return read_compact_count(data, position, element_bytes)
 
 
+def _in_runs(
+    read: Callable[[bytes, i64, i64], list[int]],
+    data: bytes,
+    position: i64,
+    count: i64,
+    size: i64,
+) -> list[int]:
+    """A long array of numbers of ``size`` bytes, with other threads running in between."""
+    values: list[int] = []
+    while count > 0:
+        run: i64 = min(count, LONG_RUN)
+        values.extend(read(data, position, run))
+        position += run * size
+        count -= run
+        give_way_among_numbers()
+    return values
+
+
 def read_i8_list(data: bytes, position: i64, count: i64) -> list[int]:
+    if count > LONG_RUN:
+        return _in_runs(read_i8_list, data, position, count, 1)
     return [read_i8(data, index) for index in range(position, position + count)]
 
 
 def read_i16_list(data: bytes, position: i64, count: i64) -> list[int]:
+    if count > LONG_RUN:
+        return _in_runs(read_i16_list, data, position, count, 2)
     return [read_i16_be(data, position + 2 * index) for index in range(count)]
 
 
 def read_i32_list(data: bytes, position: i64, count: i64) -> list[int]:
+    if count > LONG_RUN:
+        return _in_runs(read_i32_list, data, position, count, 4)
     return [read_i32_be(data, position + 4 * index) for index in range(count)]
 
 
 def read_i64_list(data: bytes, position: i64, count: i64) -> list[int]:
+    if count > LONG_RUN:
+        return _in_runs(read_i64_list, data, position, count, 8)
     return [read_i64_be(data, position + 8 * index) for index in range(count)]
 
 
 def read_uuid_list(data: bytes, position: i64, count: i64) -> list[bytes]:
-    return [read_uuid(data, position + 16 * index) for index in range(count)]
+    values: list[bytes] = []
+    for nth in range(count):
+        values.append(read_uuid(data, position + 16 * nth))
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
+    return values
 
 
 def read_string_list(data: bytes, position: i64, count: i64) -> tuple[list[str], i64]:

@@ -6,11 +6,12 @@ The counterpart of ``reading``. Out-of-range numbers and over-long strings are a
 
 from typing import Final
 
-from librt.strings import BytesWriter, write_i16_be, write_i32_be, write_i64_be
+from librt.strings import BytesWriter, read_i64_be, write_i16_be, write_i32_be, write_i64_be
 from mypy_extensions import i64
 
 from moldau.protocol.file_region import FileRegion, Part
-from moldau.protocol.giving_way import give_way
+from moldau.protocol.giving_way import give_way, give_way_among_numbers
+from moldau.protocol.message import PackedRows
 from moldau.protocol.reading import LONG_RUN, MAX_STRING_BYTES
 
 # Records up to this size are copied into the message: another buffer in the response costs
@@ -188,28 +189,38 @@ def write_compact_nullable_records(
 
 
 def write_i8_list(writer: BytesWriter, values: list[int]) -> None:
-    for value in values:
+    for nth, value in enumerate(values):
         write_i8(writer, value)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way_among_numbers()
 
 
 def write_i16_list(writer: BytesWriter, values: list[int]) -> None:
-    for value in values:
+    for nth, value in enumerate(values):
         write_i16_be(writer, value)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way_among_numbers()
 
 
 def write_i32_list(writer: BytesWriter, values: list[int]) -> None:
-    for value in values:
+    for nth, value in enumerate(values):
         write_i32_be(writer, value)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way_among_numbers()
 
 
 def write_i64_list(writer: BytesWriter, values: list[int]) -> None:
-    for value in values:
+    for nth, value in enumerate(values):
         write_i64_be(writer, value)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way_among_numbers()
 
 
 def write_uuid_list(writer: BytesWriter, values: list[bytes]) -> None:
-    for value in values:
+    for nth, value in enumerate(values):
         write_uuid(writer, value)
+        if nth & LONG_RUN == LONG_RUN:
+            give_way()
 
 
 def write_string_list(writer: BytesWriter, values: list[str]) -> None:
@@ -232,3 +243,34 @@ def write_tag(writer: BytesWriter, tag: i64, body: BytesWriter) -> None:
     write_uvarint(writer, tag)
     write_uvarint(writer, len(raw))
     writer.write(raw)
+
+
+def write_compact_rows(writer: BytesWriter, rows: PackedRows, size: i64) -> None:
+    """Items of ``size`` bytes, which are 64-bit numbers, with an empty section of tags each."""
+    write_uvarint(writer, len(rows) + 1)
+    _write_rows(writer, rows, size, True)
+
+
+def write_rows(writer: BytesWriter, rows: PackedRows, size: i64) -> None:
+    """The same in a version without tags."""
+    write_i32_be(writer, len(rows))
+    _write_rows(writer, rows, size, False)
+
+
+def _write_rows(writer: BytesWriter, rows: PackedRows, size: i64, has_tags: bool) -> None:
+    data = rows.data
+    row_bytes: i64 = rows.row_bytes
+    at: i64 = rows.at
+    end: i64 = len(data)
+    number: i64 = 0
+    while at < end:
+        position: i64 = at
+        while position < at + size:
+            write_i64_be(writer, read_i64_be(data, position))
+            position += 8
+        if has_tags:
+            writer.append(0)
+        at += row_bytes
+        number += 1
+        if number & LONG_RUN == LONG_RUN:
+            give_way()

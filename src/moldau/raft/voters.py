@@ -31,6 +31,12 @@ class Voter(NamedTuple):
     min_kraft_version: int = 0
     max_kraft_version: int = 1
 
+    def is_same(self, other: "Voter") -> bool:
+        """Equality; the order of the endpoints does not matter, Kafka writes them in any."""
+        if self._replace(endpoints=()) != other._replace(endpoints=()):
+            return False
+        return sorted(self.endpoints) == sorted(other.endpoints)
+
 
 class VoterSet(NamedTuple):
     """The voters by id, in the order of the list."""
@@ -47,6 +53,19 @@ class VoterSet(NamedTuple):
 
     def is_only_voter(self, node_id: int) -> bool:
         return len(self.voters) == 1 and node_id in self.voters
+
+    def has(self, node_id: int, directory_id: bytes) -> bool:
+        """Whether a replica is a voter. Static voters have no directory id: any fits."""
+        voter = self.voters.get(node_id)
+        return voter is not None and voter.directory_id in (NO_UUID, directory_id)
+
+    def endpoints(self, node_id: int) -> tuple[VoterEndpoint, ...]:
+        """The addresses of a voter; none if it is not one."""
+        voter = self.voters.get(node_id)
+        return () if voter is None else voter.endpoints
+
+    def without_voter(self, node_id: int) -> "VoterSet":
+        return VoterSet({key: voter for key, voter in self.voters.items() if key != node_id})
 
     def with_voter(self, voter: Voter) -> "VoterSet":
         """This set with a voter added, or replaced if it has the same id."""

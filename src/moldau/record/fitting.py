@@ -101,7 +101,7 @@ class Fitting:
         batch: bytes | memoryview,
         header: BatchHeader,
         config: "LogConfig",
-        now_ms: int,
+        wall_ms: int,
         *,
         from_client: bool,
         ignore_size: bool,
@@ -111,7 +111,7 @@ class Fitting:
         self.batch = batch
         self.header = header
         self.config = config
-        self.now_ms = now_ms
+        self.wall_ms = wall_ms
         self.from_client = from_client
         self.ignore_size = ignore_size
         self.look_inside = look_inside
@@ -140,7 +140,7 @@ class Fitting:
 
         max_timestamp = header.max_timestamp
         if self.uses_log_append_time:
-            max_timestamp = self.now_ms
+            max_timestamp = self.wall_ms
         elif facts is not None:
             max_timestamp = int(facts.max_timestamp)
         if must_renumber or self.target != self.source:
@@ -162,7 +162,7 @@ class Fitting:
         sealed = seal(header, rest)
         if header.size_bytes > self.config.max_message_bytes and not self.ignore_size:
             raise too_large(header, self.config)
-        appended_at = self.now_ms if self.uses_log_append_time else NO_TIMESTAMP
+        appended_at = self.wall_ms if self.uses_log_append_time else NO_TIMESTAMP
         return ProducedBatch(header, sealed, rest, appended_at, True)
 
     def _target_codec(self) -> int:
@@ -187,10 +187,10 @@ class Fitting:
         )
 
     def _is_too_new(self, timestamp: int) -> bool:
-        return timestamp - self.now_ms > self.config.message_timestamp_after_max_ms
+        return timestamp - self.wall_ms > self.config.message_timestamp_after_max_ms
 
     def _is_too_old(self, timestamp: int) -> bool:
-        return self.now_ms - timestamp > self.config.message_timestamp_before_max_ms
+        return self.wall_ms - timestamp > self.config.message_timestamp_before_max_ms
 
     def _look_inside(self) -> RecordFacts | None:
         """Scan the records, decompressed if needed; None if they need no check."""
@@ -276,8 +276,8 @@ class Fitting:
         oldest = -FOREVER
         latest = FOREVER
         if not self.uses_log_append_time:
-            oldest = max(self.now_ms - self.config.message_timestamp_before_max_ms, oldest)
-            latest = min(self.now_ms + self.config.message_timestamp_after_max_ms, latest)
+            oldest = max(self.wall_ms - self.config.message_timestamp_before_max_ms, oldest)
+            latest = min(self.wall_ms + self.config.message_timestamp_after_max_ms, latest)
         refused = RefusedRecords(
             self.header.base_timestamp,
             needs_key=self.is_compacted,

@@ -15,7 +15,7 @@ release the GIL.
 
 Rules this module keeps:
 
-* The hash is keyed with random bytes, which ``clear`` replaces: a producer cannot choose keys that
+* The hash is keyed with random bytes, new ones for each map: a producer cannot choose keys that
   collide, or that crowd one part of the table.
 * The map never has more than ``max_entries``, and at least one slot is always free, so that every
   search ends.
@@ -25,7 +25,6 @@ Rules this module keeps:
 
 import contextlib
 import mmap
-import os
 from hashlib import blake2b
 from typing import Final
 
@@ -37,6 +36,7 @@ if False:  # Never executed: tells the compiler what ``cython`` is.
 
 # Two words of hash, and the offset plus one, so that zeroed memory means a free slot.
 BYTES_PER_ENTRY: Final = 24
+SEED_BYTES: Final = 16
 _FIRST_SLOTS: Final = 1 << 12
 # In slots; their size in bytes is a multiple of any page size.
 _MOVED_AT_ONCE: Final = 1 << 16
@@ -51,7 +51,9 @@ _LARGEST_DELTA: Final = (1 << 31) - 1
 class OffsetMap:
     """Maps keys to offsets. ``latest_offset`` is the largest one put or noted, -1 at first."""
 
-    def __init__(self, memory_bytes: int, load_factor: float = 0.9) -> None:
+    def __init__(self, memory_bytes: int, load_factor: float = 0.9, *, seed: bytes) -> None:
+        """``seed`` is 16 bytes that no producer can guess."""
+        assert len(seed) == SEED_BYTES, f"a seed of {len(seed)} bytes, not {SEED_BYTES}"
         slots = min(memory_bytes // BYTES_PER_ENTRY, _MOST_SLOTS)
         max_entries = min(int(slots * load_factor), slots - 1)
         if max_entries < 1:
@@ -61,6 +63,7 @@ class OffsetMap:
             )
         self.max_entries = max_entries
         self._max_slots = slots
+        self._seed = seed
         self.clear()
 
     def clear(self) -> None:
@@ -70,7 +73,6 @@ class OffsetMap:
         self._slots = min(_FIRST_SLOTS, self._max_slots)
         self._memory = _new_memory(self._slots)
         self._table = memoryview(self._memory).cast("Q")
-        self._seed = os.urandom(16)
 
     def note_offset(self, offset: int) -> None:
         """Record that the log was read up to ``offset``, even if there were no keys."""

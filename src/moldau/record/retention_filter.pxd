@@ -10,7 +10,7 @@ from moldau.record.primitives cimport copy
                keep_tombstones="bint", next_row=i64, i=i64, offset=i64, record_end=i64)
 cdef _select(columns, const i64[::1] found, i64 base_offset, i64 latest_offset,
              const i64[::1] first_row, const i64[::1] end, const i64[::1] delete_horizon,
-             i64 now_ms, i64 count, i64[::1] cells, i64[::1] runs)
+             i64 wall_ms, i64 count, i64[::1] cells, i64[::1] runs)
 
 @cython.locals(source="const u8*", target="u8*", at=i64, i=i64)
 cdef bytes _gather(bytes records, const i64[::1] runs, i64 run_count, i64 size)

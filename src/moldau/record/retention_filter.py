@@ -124,7 +124,7 @@ def select_records(
     first_row: Numbers,
     end: Numbers,
     delete_horizon: Numbers,
-    now_ms: int,
+    wall_ms: int,
 ) -> Selected:
     """The selection from the records of several batches.
 
@@ -145,7 +145,7 @@ def select_records(
         first_row,
         end,
         delete_horizon,
-        now_ms,
+        wall_ms,
         count,
         cells,
         runs,
@@ -161,7 +161,7 @@ def _select(
     first_row: Numbers,
     end: Numbers,
     delete_horizon: Numbers,
-    now_ms: int,
+    wall_ms: int,
     count: int,
     cells: memoryview,
     runs: memoryview,
@@ -177,7 +177,7 @@ def _select(
         for batch in range(count):
             kept = tombstones = unkeyed = size = max_timestamp = 0
             first = last = of_max_timestamp = -1
-            keep_tombstones = now_ms < delete_horizon[batch]
+            keep_tombstones = wall_ms < delete_horizon[batch]
             next_row = first_row[batch + 1]
             for i in range(first_row[batch], next_row):
                 offset = base_offset + offset_delta[i]

@@ -87,7 +87,7 @@ class RunFilter:
     __slots__ = ("_must_look", "_run", "_selected")
 
     def __init__(
-        self, run: BatchRun, offset_map: OffsetMap, needed_offsets: "array[int]", now_ms: int
+        self, run: BatchRun, offset_map: OffsetMap, needed_offsets: "array[int]", wall_ms: int
     ) -> None:
         """``needed_offsets``, sorted, are the last offsets of batches whose headers are needed."""
         self._run = run
@@ -98,7 +98,7 @@ class RunFilter:
             run.first_row,
             run.position[1:],
             run.delete_horizon,
-            now_ms,
+            wall_ms,
         )
         # For each batch, whether it is left to the caller.
         self._must_look = memoryview(bytearray(8 * run.count)).cast("q")

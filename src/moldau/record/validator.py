@@ -97,7 +97,7 @@ def check_produce_version(records: memoryview | bytes, version: int) -> None:
 def validate_produced(
     records: memoryview | bytes | None,
     config: "LogConfig",
-    now_ms: int,
+    wall_ms: int,
     *,
     from_client: bool = True,
     ignore_size: bool = False,
@@ -138,7 +138,7 @@ def validate_produced(
     codec = attributes & COMPRESSION_MASK
     if codec > _LAST_CODEC:
         raise _no_such_codec(codec)
-    if _header_answers(header, config, now_ms) and (
+    if _header_answers(header, config, wall_ms) and (
         not look_inside or (is_quick and _records_agree(batch, header, codec, may_take_long))
     ):
         return ProducedBatch.unchanged(batch, header)
@@ -146,7 +146,7 @@ def validate_produced(
         batch,
         header,
         config,
-        now_ms,
+        wall_ms,
         from_client=from_client,
         ignore_size=ignore_size,
         look_inside=look_inside,
@@ -154,7 +154,7 @@ def validate_produced(
     ).fit()
 
 
-def fit_built(batch: ProducedBatch, config: "LogConfig", now_ms: int) -> ProducedBatch:
+def fit_built(batch: ProducedBatch, config: "LogConfig", wall_ms: int) -> ProducedBatch:
     """Convert a batch that this process has just built to the settings of its topic.
 
     It needs no checks: it is complete, its checksum is correct, and every record has a key. So it
@@ -170,20 +170,20 @@ def fit_built(batch: ProducedBatch, config: "LogConfig", now_ms: int) -> Produce
     if (
         config.compression_type == "producer"
         and config.message_timestamp_type == "CreateTime"
-        and header.max_timestamp - now_ms <= config.message_timestamp_after_max_ms
+        and header.max_timestamp - wall_ms <= config.message_timestamp_after_max_ms
         and config.message_timestamp_before_max_ms == FOREVER
     ):
         return batch
     data = b"".join(batch.parts(header.base_offset, header.partition_leader_epoch))
-    return validate_produced(data, config, now_ms, from_client=False, look_inside=False)
+    return validate_produced(data, config, wall_ms, from_client=False, look_inside=False)
 
 
-def _header_answers(header: BatchHeader, config: "LogConfig", now_ms: int) -> bool:
+def _header_answers(header: BatchHeader, config: "LogConfig", wall_ms: int) -> bool:
     """Whether the header is sufficient for the topic's checks, and the batch needs no change."""
     return (
         config.compression_type == "producer"
         and config.message_timestamp_type == "CreateTime"
-        and header.max_timestamp - now_ms <= config.message_timestamp_after_max_ms
+        and header.max_timestamp - wall_ms <= config.message_timestamp_after_max_ms
         and config.message_timestamp_before_max_ms == FOREVER
         and not header.attributes & LOG_APPEND_TIME_FLAG
         and "compact" not in config.cleanup_policy

@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +24,7 @@ from pyspark.sql.datasource import (
     WriterCommitMessage,
 )
 
+from moldau.clock import SystemClock
 from moldau.spark.class_archive import SWITCH, ClassArchive, quoted, remove_unused
 from moldau.spark.java import Java
 from moldau.spark.session import JAVA_OPTIONS, find_archive, prepare_environment, session
@@ -57,14 +57,14 @@ def main() -> int:
         )
         return 1
     make(archive)
-    remove_unused(archive.path.parent, time.time())
+    remove_unused(archive.path.parent, SystemClock().wall_ms() / 1000)
     return 0 if archive.is_whole() else 1
 
 
 def _claim(archive: ClassArchive) -> bool:
     """Claim the creation of the archive for this process; returns whether it succeeded."""
     archive.claim.parent.mkdir(parents=True, exist_ok=True)
-    if archive.is_due(time.time()):
+    if archive.is_due(SystemClock().wall_ms() / 1000):
         archive.claim.unlink(missing_ok=True)
     try:
         archive.claim.open("x").close()

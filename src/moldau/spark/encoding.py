@@ -38,13 +38,13 @@ class Encoder:
         self,
         router: Router,
         producing: ProducerOptions,
-        now_ms: Callable[[], int],
+        wall_ms: Callable[[], int],
         *,
         include_headers: bool,
     ) -> None:
         self._router = router
         self._producing = producing
-        self._now_ms = now_ms
+        self._wall_ms = wall_ms
         self._include_headers = include_headers
         self._room = bytearray(producing.batch_size)
 
@@ -57,7 +57,7 @@ class Encoder:
         """
         if batch.num_rows == 0:
             return
-        outgoing = read_rows(batch, self._now_ms(), include_headers=self._include_headers)
+        outgoing = read_rows(batch, self._wall_ms(), include_headers=self._include_headers)
         self._make_room(outgoing)
         routed = self._router.route(outgoing)
         order = np.frombuffer(routed.order, np.int64)

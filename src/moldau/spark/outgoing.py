@@ -34,8 +34,8 @@ class OutgoingRows(NamedTuple):
         return len(self.sizes)
 
 
-def read_rows(batch: pa.RecordBatch, now_ms: int, *, include_headers: bool) -> OutgoingRows:
-    """The columns of ``batch`` that are written; a row without a timestamp gets ``now_ms``.
+def read_rows(batch: pa.RecordBatch, wall_ms: int, *, include_headers: bool) -> OutgoingRows:
+    """The columns of ``batch`` that are written; a row without a timestamp gets ``wall_ms``.
 
     Raises:
         PipelineError: a timestamp is before 1970, or a header has no key.
@@ -56,7 +56,7 @@ def read_rows(batch: pa.RecordBatch, now_ms: int, *, include_headers: bool) -> O
     if header_column is not None and header_column.null_count < count:
         headers, header_sizes = _headers(header_column)
         sizes += header_sizes
-    timestamps = _timestamps_ms(column("timestamp"), count, now_ms)
+    timestamps = _timestamps_ms(column("timestamp"), count, wall_ms)
     rows = Rows(timestamps.data, key, value, headers)
     return OutgoingRows(rows, sizes, timestamps, column("topic"), column("partition"))
 
@@ -92,13 +92,13 @@ def _is_null(array: pa.Array) -> "np.ndarray[Any, np.dtype[np.bool_]]":
 
 
 def _timestamps_ms(
-    array: pa.Array | None, count: int, now_ms: int
+    array: pa.Array | None, count: int, wall_ms: int
 ) -> "np.ndarray[Any, np.dtype[np.int64]]":
     if array is None or array.null_count == count:
-        return np.full(count, now_ms, np.int64)
+        return np.full(count, wall_ms, np.int64)
     microseconds = array.cast(pa.timestamp("us", array.type.tz)).cast(pa.int64())
     milliseconds: np.ndarray[Any, np.dtype[np.int64]] = (
-        microseconds.fill_null(now_ms * 1000).to_numpy() // 1000
+        microseconds.fill_null(wall_ms * 1000).to_numpy() // 1000
     )
     if len(milliseconds) and milliseconds.min() < 0:
         moment = int(milliseconds.min())

@@ -9,13 +9,13 @@ any more is an error.
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from moldau.clock import SystemClock
 from moldau.spark import class_archive, warm_up
 from moldau.spark.cache import cache_dir
 from moldau.spark.class_archive import ClassArchive
@@ -26,6 +26,7 @@ from moldau.spark.worker_python import spark_home, worker_python
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.datasource import DataSource
 
 FILTER_PUSHDOWN: Final = "spark.sql.python.filterPushdown.enabled"
 SHUFFLES: Final = "spark.sql.shuffle.partitions"
@@ -38,6 +39,13 @@ _CONF: Final = Path(__file__).with_name("conf")
 _LOG_SETTINGS: Final = _CONF / "log4j2.properties"
 # See conf/log4j2.properties.
 _FULL_LOG: Final = ("-Dmoldau.traces=full", "-Dmoldau.tasks=error")
+# What Spark's PythonStreamingSourceRunner puts into the environment of a source.
+_SET_BY_QUERIES: Final = (
+    "SPARK_LOCAL_DIRS",
+    "SPARK_AUTH_SOCKET_TIMEOUT",
+    "SPARK_BUFFER_SIZE",
+    "SPARK_PYTHON_RUNTIME",
+)
 _STOPPED: Final = "Cannot call methods on a stopped SparkContext"
 _CHECKPOINTS: Final = (
     "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
@@ -91,7 +99,7 @@ def session(
         register(spark)
     if not debug:
         show_one_line()
-    if archive is not None and archive.is_due(time.time()):
+    if archive is not None and archive.is_due(SystemClock().wall_ms() / 1000):
         class_archive.make_at_exit()
     return spark
 
@@ -158,8 +166,26 @@ def register(spark: "SparkSession") -> None:
 
     # Without it Spark refuses a source that supports filter pushdown.
     spark.conf.set(FILTER_PUSHDOWN, "true")
-    spark.dataSource.register(MoldauDataSource)
-    spark.dataSource.register(LedgerDataSource)
+    register_source(spark, MoldauDataSource)
+    register_source(spark, LedgerDataSource)
+
+
+def register_source(spark: "SparkSession", source: "type[DataSource]") -> None:
+    """Register a source, so that several of its streaming queries may start at the same time.
+
+    Each of them puts the same few variables into the environment that Spark keeps for the source,
+    a ``java.util.HashMap``, without a lock. Two that add a variable at once leave it with a wrong
+    size; from then on every task fails with an OptionalDataException, until the JVM ends. If the
+    variables are there from the beginning, only their values are replaced.
+    """
+    environment = spark.sparkContext.environment
+    added = [name for name in _SET_BY_QUERIES if name not in environment]
+    environment.update(dict.fromkeys(added, ""))
+    try:
+        spark.dataSource.register(source)
+    finally:
+        for name in added:
+            del environment[name]
 
 
 def require_packages() -> None:

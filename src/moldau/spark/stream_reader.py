@@ -20,6 +20,7 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from moldau.errors import ApiError, ErrorCode
 from moldau.spark.errors import PipelineError, pipeline_errors
 from moldau.spark.offsets import (
     MADE_ANEW,
@@ -149,6 +150,13 @@ class MoldauStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _fetch_latest(self) -> Offsets:
         positions = self._ask()
+        try:
+            return positions.latest(positions.partitions())
+        except ApiError as error:
+            if error.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                raise
+        # A topic was deleted between two requests. A pattern no longer matches it, so its records
+        # are reported as lost; a topic that is named is missing this time as well.
         return positions.latest(positions.partitions())
 
     def _ranges(self, begin: StreamOffset, end: StreamOffset) -> list[OffsetRange]:

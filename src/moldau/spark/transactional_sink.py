@@ -63,8 +63,8 @@ class TransactionalWriter:
         if not supports_transactions(self._cluster):
             where = self._options.client.bootstrap
             raise PipelineError(
-                f"the broker at {where} has no transactions, which exactly once needs: write with "
-                'format("moldau"), at least once, or to Apache Kafka'
+                f"the broker at {where} has no transactions, which exactly once needs: upgrade it, "
+                'or write with format("moldau"), at least once'
             )
         if self._options.topic is not None:
             layout_of(self._cluster, self._options.topic)
@@ -141,6 +141,9 @@ class TransactionalWriter:
             self._marker = BatchMarker(self._cluster, name_of(query_id), self._options.topic)
         return self._marker
 
+    def _next(self, identity: TransactionIdentity) -> TransactionIdentity:
+        return self._transactions.next(identity, self._options.producing.transaction_timeout_ms)
+
     def _begin(self, identity: TransactionIdentity) -> TransactionIdentity:
         timeout_ms = self._options.producing.transaction_timeout_ms
         try:
@@ -161,7 +164,7 @@ class TransactionalWriter:
         # Until EndTxn is acknowledged the transaction may or may not be committed: only a run
         # that takes over and reads the mark again can know.
         self._has_failed = True
-        self._identity = identity = self._begin(self._identity)
+        identity = self._next(self._identity)
         try:
             if rows is not None:
                 write_in_transaction(rows, self._options, identity, self._writers(rows))
@@ -169,7 +172,7 @@ class TransactionalWriter:
         except BaseException:
             self._abort(identity)
             raise
-        self._transactions.end(identity, is_committed=True)
+        self._identity = self._transactions.end(identity, is_committed=True)
         self._written = written
         self._has_failed = False
 

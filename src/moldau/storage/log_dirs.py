@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from moldau.ids import NO_UUID, TopicPartition
-from moldau.storage.checkpoint import CorruptCheckpoint, read_meta_properties
-from moldau.storage.disk import Disk, FileLock
+from moldau.storage.disk.checkpoint import CorruptCheckpoint, read_meta_properties
+from moldau.storage.disk.disk import Disk, FileLock
 
 DELETE: Final = "-delete"
 FUTURE: Final = "-future"

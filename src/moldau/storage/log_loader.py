@@ -12,7 +12,7 @@ from typing import Final
 
 from moldau.config.topic import LogConfig
 from moldau.ids import METADATA_TOPIC, NO_UUID, TopicPartition, new_uuid
-from moldau.storage.checkpoint import (
+from moldau.storage.disk.checkpoint import (
     CLEANER_OFFSET_CHECKPOINT,
     HIGH_WATERMARK_CHECKPOINT,
     LOG_START_OFFSET_CHECKPOINT,
@@ -22,7 +22,9 @@ from moldau.storage.checkpoint import (
     read_offsets,
     remove_clean_shutdown,
 )
-from moldau.storage.log_context import LogContext
+from moldau.storage.log.log_context import LogContext
+from moldau.storage.log.partition_log import PartitionLog
+from moldau.storage.log.recovery import open_log
 from moldau.storage.log_dirs import (
     DELETE,
     STRAY,
@@ -30,8 +32,6 @@ from moldau.storage.log_dirs import (
     parse_directory,
     suffixed_name,
 )
-from moldau.storage.partition_log import PartitionLog
-from moldau.storage.recovery import open_log
 
 ConfigFor = Callable[[str], LogConfig]
 IsStray = Callable[[TopicPartition, bytes], bool]
@@ -163,12 +163,12 @@ class _Progress:
         self._total = total
         self._loaded = 0
         self._recovered = 0
-        self._last_ms = self._began_ms = self._clock.now_ms()
+        self._last_ms = self._began_ms = self._clock.monotonic_ms()
         self._lock = threading.Lock()
 
     def one_more(self, *, was_recovered: bool) -> None:
         """Count one loaded log; in any thread."""
-        now_ms = self._clock.now_ms()
+        now_ms = self._clock.monotonic_ms()
         with self._lock:
             self._loaded += 1
             self._recovered += was_recovered

@@ -8,8 +8,7 @@ Rules this module keeps:
 
 * A log directory belongs to one broker (``.lock``). A directory that fails goes offline with its
   partitions; the others stay in use.
-* A deleted partition is renamed first and removed after ``file.delete.delay.ms``, so that its name
-  is free immediately and its files can still be restored.
+* A deleted partition is renamed first and removed later (``retired_logs``).
 * Future logs, the copies of replicas that are being moved, belong to the code that copies. Nothing
   here changes them until they replace their source.
 * The clean-shutdown marker is removed before the first log is opened and written after the last one
@@ -20,27 +19,28 @@ import logging
 import random
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from moldau.clock import Clock
 from moldau.config.topic import LogConfig
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import NO_UUID, TopicPartition, new_uuid, uuid_to_str
-from moldau.storage.checkpoint import (
-    read_clean_shutdown,
+from moldau.storage.disk.checkpoint import (
     write_clean_shutdown,
     write_partition_metadata,
 )
-from moldau.storage.disk import Disk
-from moldau.storage.late_writes import Executor
+from moldau.storage.disk.disk import Disk
+from moldau.storage.disk.late_writes import Executor
+from moldau.storage.disk.log_failure import is_out_of_descriptors, is_passing
+from moldau.storage.log.log_context import LogContext
+from moldau.storage.log.partition_log import PartitionLog
+from moldau.storage.log.recovery import open_log
 from moldau.storage.log_checkpoints import LogCheckpoints
-from moldau.storage.log_context import LogContext
 from moldau.storage.log_dirs import DELETE, FUTURE, STRAY, LogDirs, suffixed_name
-from moldau.storage.log_failure import is_out_of_descriptors, is_passing
 from moldau.storage.log_loader import ConfigFor, IsStray, LoadedDirectory, load_directory
 from moldau.storage.log_placement import Copies, DirectoryLoad, Wishes, settle
-from moldau.storage.partition_log import PartitionLog
-from moldau.storage.recovery import open_log
+from moldau.storage.retired_logs import RetiredLogs
+from moldau.storage.running_marks import RunningMarks, remove_running_mark
 
 # The log directory of a partition according to the cluster metadata, if it is live.
 AssignedDir = Callable[[TopicPartition, bytes], str | None]
@@ -76,12 +76,13 @@ class LogManager:
         self._wake = wake
         self._owner = threading.get_ident()
         self._failures: deque[tuple[str, str]] = deque()
-        self._to_remove: list[tuple[int, str]] = []
+        self._retired = RetiredLogs(disk, clock, rng, executor)
         self._checkpoints = LogCheckpoints(disk, executor, self._directory_failed, self._logs_in)
         self.context = LogContext(
             disk, clock, rng, executor, self._directory_failed, producer_expiration_ms
         )
         self.dirs = LogDirs(disk, log_dirs)
+        self.marks = RunningMarks(disk, log_dirs)
         self.logs: dict[TopicPartition, PartitionLog] = {}
         # Requested log directories for partitions that do not exist yet.
         self.wishes = Wishes()
@@ -98,13 +99,6 @@ class LogManager:
         self._owner = threading.get_ident()
         self.dirs.open()
         self._check_one_is_live()
-
-    def read_broker_epoch(self) -> int | None:
-        """The broker epoch of the last clean shutdown, or None. Call before ``load``."""
-        if len(self.dirs.live) < len(self.dirs.paths):
-            return None
-        epochs = {read_clean_shutdown(self._disk, path) for path in self.dirs.live}
-        return epochs.pop() if len(epochs) == 1 else None
 
     def load(
         self,
@@ -123,6 +117,7 @@ class LogManager:
         found: dict[TopicPartition, Copies] = {}
         for path in list(self.dirs.live):
             try:
+                remove_running_mark(self._disk, path)
                 loaded = load_directory(self.context, path, config_for, is_stray)
             except OSError as error:
                 self.dirs.fail(path, f"loading failed: {error}")
@@ -141,8 +136,7 @@ class LogManager:
             copies = found.setdefault(log.topic_partition, Copies())
             is_future = log.directory.endswith(FUTURE)
             (copies.future if is_future else copies.current).append(log)
-        now_ms = self._clock.now_ms()
-        self._to_remove.extend((now_ms, path) for path in loaded.to_remove)
+        self._retired.found(loaded.to_remove)
 
     def _adopt(
         self, topic_partition: TopicPartition, copies: Copies, assigned_dir: AssignedDir | None
@@ -181,7 +175,19 @@ class LogManager:
         for path in self.dirs.live:
             if closed[path]:
                 self._write_marker(path, broker_epoch)
+        # Last: whoever is killed before still has lost nothing.
+        self.marks.remove()
         self.dirs.release()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether loading has found every directory, and has removed nothing from any log."""
+        return not self.dirs.offline and not self.context.has_cut_logs
+
+    def mark_running(self, broker_epoch: int) -> None:
+        """Note in every directory that the broker runs with this epoch (``running_marks``)."""
+        if not self.dirs.offline and not self._failures:
+            self.marks.set(broker_epoch)
 
     def _close_log(self, log: PartitionLog) -> bool:
         try:
@@ -273,7 +279,7 @@ class LogManager:
         if log_dir in self.dirs.live:
             candidates = [log_dir]
         else:
-            now_ms = self._clock.now_ms()
+            now_ms = self._clock.monotonic_ms()
             candidates = self._load.least_first(self.dirs.open_to_new_logs(), self.all_logs, now_ms)
         for path in candidates:
             directory = f"{path}/{name}"
@@ -293,7 +299,7 @@ class LogManager:
                 if is_passing(error):
                     # Logged at most once a minute: creation is retried every second.
                     self.context.no_room.tell(path, f"creating {topic_partition}", error)
-                    self._remove_quietly(directory)
+                    self._retired.remove(directory)
                 else:
                     self._directory_failed(path, f"creating {topic_partition}", error)
         raise ApiError(
@@ -326,14 +332,7 @@ class LogManager:
     def _retire(self, log: PartitionLog, suffix: str) -> None:
         """Close a log and rename it with ``suffix``. Raises ApiError if the disk fails."""
         self._load.forget()
-        name = suffixed_name(log.topic_partition, new_uuid(self._rng), suffix)
-        # Closed first, so that errors of a flush in progress are ignored.
-        log.is_closed = True
-        log.rename_directory(f"{log.log_dir}/{name}")
-        log.close_files()
-        if suffix == DELETE:
-            due_ms = self._clock.now_ms() + log.config.file_delete_delay_ms
-            self._to_remove.append((due_ms, log.directory))
+        self._retired.retire(log, suffix)
 
     # -- moving replicas between directories --
 
@@ -347,7 +346,8 @@ class LogManager:
 
         def work() -> None:
             # A future log has no readers, so its discarded files can be removed immediately.
-            future.remove_deleted_files(future.now_ms() + future.config.file_delete_delay_ms)
+            now_ms = self._clock.monotonic_ms()
+            future.remove_deleted_files(now_ms + future.config.file_delete_delay_ms)
             future.flush()
             write_start_offsets()
 
@@ -375,20 +375,12 @@ class LogManager:
         try:
             future.rename_directory(f"{future.log_dir}/{topic_partition}")
         except ApiError:
-            self._restore(source, old_directory)
+            # The retirement of the source is undone.
+            self._retired.restore(source, old_directory)
             raise
         self.logs[topic_partition] = future
         self.future_logs.pop(topic_partition, None)
         return future
-
-    def _restore(self, source: PartitionLog, directory: str) -> None:
-        """Undo the retirement of the log after its future log could not be renamed."""
-        if source.directory == directory:
-            return
-        retired = source.directory
-        source.rename_directory(directory)
-        self._to_remove = [item for item in self._to_remove if item[1] != retired]
-        source.is_closed = False
 
     def sync_names(self, *log_dirs: str) -> None:
         """Make renames durable, in the given order; in any thread."""
@@ -400,44 +392,26 @@ class LogManager:
 
     # -- periodic work --
 
-    def checkpoint_recovery_points(self, now_ms: int) -> None:
+    def checkpoint_recovery_points(self) -> None:
         """Checkpoint the offset up to which each log is durable."""
-        del now_ms
         self.handle_failures()
         self._checkpoints.write_recovery_points(list(self.dirs.live))
 
-    def checkpoint_log_start_offsets(self, now_ms: int) -> None:
+    def checkpoint_log_start_offsets(self) -> None:
         """Checkpoint the log start offsets that are above the base offset of the first segment."""
-        del now_ms
         self._checkpoints.write_log_start_offsets(list(self.dirs.live))
 
-    def checkpoint_high_watermarks(self, now_ms: int) -> None:
+    def checkpoint_high_watermarks(self) -> None:
         """Checkpoint the high watermarks (``replication-offset-checkpoint``)."""
-        del now_ms
         self._checkpoints.write_high_watermarks(list(self.dirs.live))
 
     def checkpoint_cleaner_offsets(self, path: str) -> None:
         """Checkpoint the offsets up to which the logs in ``path`` are clean."""
         self._checkpoints.write_cleaner_offsets(path)
 
-    def delete_expired_directories(self, now_ms: int) -> None:
+    def delete_expired_directories(self) -> None:
         """Remove deleted partitions whose ``file.delete.delay.ms`` has passed."""
-        due = [path for due_ms, path in self._to_remove if due_ms <= now_ms]
-        if not due:
-            return
-        self._to_remove = [item for item in self._to_remove if item[0] > now_ms]
-        for path in due:
-            # Unlinking thousands of files would block the event loop.
-            if self._executor is None:
-                self._remove_quietly(path)
-            else:
-                self._executor.submit(self._remove_quietly, path)
-
-    def _remove_quietly(self, directory: str) -> None:
-        try:
-            self._disk.remove_tree(directory)
-        except OSError as error:
-            _log.warning("%s was not removed: %s", directory, error)
+        self._retired.remove_due()
 
     # -- failures --
 
@@ -447,6 +421,7 @@ class LogManager:
             # The process limit says nothing about the disk.
             self.context.no_room.tell(log_dir, doing, error)
             return
+        self.marks.remove()
         for log in [*self.logs.values(), *self.future_logs.values()]:
             if log.log_dir == log_dir:
                 log.is_closed = True
@@ -463,6 +438,7 @@ class LogManager:
             if log_dir not in self.dirs.live:
                 continue
             self.dirs.fail(log_dir, reason)
+            self.marks.remove()
             for known in (self.logs, self.future_logs):
                 for topic_partition, log in list(known.items()):
                     if log.log_dir == log_dir:
@@ -493,10 +469,6 @@ class LogManager:
         if len(self.dirs.paths) == 1:
             return logs
         return [log for log in logs if log.log_dir == path]
-
-    def logs_of(self, topic: str) -> Iterable[PartitionLog]:
-        """The logs of a topic's partitions, for a change of its configuration."""
-        return [log for log in self.all_logs() if log.topic_partition.topic == topic]
 
 
 def _result(job: object) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from moldau.ids import TopicPartition
-from moldau.storage.partition_log import PartitionLog
+from moldau.storage.log.partition_log import PartitionLog
 
 # Tools request directories for partitions that they are about to create; this is plenty.
 _MAX_WISHES: Final = 10_000

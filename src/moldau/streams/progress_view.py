@@ -62,14 +62,14 @@ class ProgressView:
         self._out = out
         self._live = LiveLines(out)
 
-    def show(self, progress: Sequence[QueryProgress], elapsed_s: float, now_ms: int) -> None:
+    def show(self, progress: Sequence[QueryProgress], elapsed_s: float, wall_ms: int) -> None:
         if self._report is Report.TABLE:
             self._live.show(table_lines(self._app, progress, elapsed_s))
         elif self._report is Report.LINES:
-            self._out.writelines(f"{progress_line(each, now_ms)}\n" for each in progress)
+            self._out.writelines(f"{progress_line(each, wall_ms)}\n" for each in progress)
         elif self._report is Report.JSON:
             for each in progress:
-                document = {"app": self._app, "timestamp_ms": now_ms, **each.as_json()}
+                document = {"app": self._app, "timestamp_ms": wall_ms, **each.as_json()}
                 self._out.write(f"{json.dumps(document)}\n")
         self._out.flush()
 
@@ -89,9 +89,9 @@ def table_lines(app: str, progress: Sequence[QueryProgress], elapsed_s: float) -
     return lines
 
 
-def progress_line(progress: QueryProgress, now_ms: int) -> str:
+def progress_line(progress: QueryProgress, wall_ms: int) -> str:
     """``12:00:05 clicks: batch 7, 1,000 records/s, lag 0, watermark 12:00:01, state 3 rows``."""
-    what = f"{clock_time(now_ms)} {progress.query}"
+    what = f"{clock_time(wall_ms)} {progress.query}"
     if progress.away_s is not None:
         return f"{what}: {_away_text(progress)}"
     if progress.batch_id is None:

@@ -179,7 +179,7 @@ def _watch(
         if outage is not None:
             away_s = time.monotonic() - outage.since_s
             progress = [each.without_brokers(away_s, outage.reason) for each in progress]
-        view.show(progress, elapsed_s, clock.now_ms())
+        view.show(progress, elapsed_s, clock.wall_ms())
         if on_progress is not None:
             on_progress(progress, elapsed_s)
 

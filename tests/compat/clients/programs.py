@@ -48,15 +48,21 @@ def require_apache_kafka() -> None:
 def build_java(build_dir: Path, program: str = "Driver") -> list[str]:
     """Compile a program of tests/compat/java; gives the command without its arguments."""
     require_apache_kafka()
-    require("javac")
     libraries = str(kafka_dir() / "libs" / "*")
+    classes = compile_java(build_dir, program, libraries)
+    logging = f"-Dlog4j2.configurationFile={kafka_dir()}/config/tools-log4j2.properties"
+    return ["java", "-Xmx512M", logging, "-cp", f"{classes}{os.pathsep}{libraries}", program]
+
+
+def compile_java(build_dir: Path, program: str, libraries: str) -> Path:
+    """Compile a program of tests/compat/java; gives the folder of its classes."""
+    require("javac")
     classes = build_dir / f"java-{program}"
     source = HERE / "java" / f"{program}.java"
     with _built_once(classes) as is_missing:
         if is_missing:
             _run(["javac", "-nowarn", "-d", str(classes), "-cp", libraries, str(source)], HERE)
-    logging = f"-Dlog4j2.configurationFile={kafka_dir()}/config/tools-log4j2.properties"
-    return ["java", "-Xmx512M", logging, "-cp", f"{classes}{os.pathsep}{libraries}", program]
+    return classes
 
 
 @contextmanager
@@ -97,8 +103,10 @@ def build_node(build_dir: Path, program: str = "driver.js") -> list[str]:
     with _built_once(folder) as is_missing:
         if is_missing:
             folder.mkdir(exist_ok=True)
-            for name in ("package.json", "package-lock.json", ".npmrc", "driver.js", "member.js"):
+            for name in ("package.json", "package-lock.json", ".npmrc"):
                 shutil.copy(HERE / "node" / name, folder)
+            for source in (HERE / "node").glob("*.js"):
+                shutil.copy(source, folder)
             _run(["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"], folder)
     return ["node", str(folder / program)]
 

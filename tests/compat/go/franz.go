@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -13,16 +14,17 @@ import (
 
 // franz drives github.com/twmb/franz-go.
 type franz struct {
-	bootstrap string
+	bootstrap []string
 	admin     *kadm.Client
 }
 
 func newFranz(bootstrap string) (*franz, error) {
-	c, err := kgo.NewClient(kgo.SeedBrokers(bootstrap))
+	addresses := strings.Split(bootstrap, ",")
+	c, err := kgo.NewClient(kgo.SeedBrokers(addresses...))
 	if err != nil {
 		return nil, err
 	}
-	return &franz{bootstrap, kadm.NewClient(c)}, nil
+	return &franz{addresses, kadm.NewClient(c)}, nil
 }
 
 func (f *franz) code(err error) int {
@@ -83,7 +85,7 @@ func (f *franz) handle(req request, ans *answer) error {
 
 func (f *franz) produce(ctx context.Context, req request, ans *answer) error {
 	options := []kgo.Opt{
-		kgo.SeedBrokers(f.bootstrap), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.SeedBrokers(f.bootstrap...), kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.UnknownTopicRetries(2),
 	}
 	codecs := map[string]kgo.CompressionCodec{
@@ -129,12 +131,12 @@ func (f *franz) consume(ctx context.Context, req request, ans *answer) error {
 		from[partition] = kgo.NewOffset().At(offset)
 	}
 	options := []kgo.Opt{
-		kgo.SeedBrokers(f.bootstrap),
+		kgo.SeedBrokers(f.bootstrap...),
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{req.Topic: from}),
 	}
 	if req.Group != "" {
 		options = []kgo.Opt{
-			kgo.SeedBrokers(f.bootstrap), kgo.ConsumeTopics(req.Topic), kgo.ConsumerGroup(req.Group),
+			kgo.SeedBrokers(f.bootstrap...), kgo.ConsumeTopics(req.Topic), kgo.ConsumerGroup(req.Group),
 			kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		}
 	}

@@ -77,6 +77,13 @@ func main() {
 		}
 		return
 	}
+	if os.Args[1] == "transactor" {
+		if err := runTransactor(os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	library, bootstrap := os.Args[1], os.Args[2]
 	var chosen client
 	var err error

@@ -3,10 +3,12 @@
 import random
 from collections.abc import Mapping, Sequence
 
+from moldau.clock import Now
 from moldau.config.broker import BrokerConfig
+from moldau.coordinator.outcome import CoordinatorRecord, Outcome
 from moldau.group_coordinator.consumer.group import ConsumerGroup
-from moldau.group_coordinator.outcome import CoordinatorRecord, GroupRequestContext, Outcome
 from moldau.group_coordinator.records import decode_record, encode_record
+from moldau.group_coordinator.request_context import GroupRequestContext
 from moldau.group_coordinator.shard import GroupCoordinatorShard
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import GROUP_RESOURCE, ConfigResource, MetadataImage
@@ -43,6 +45,8 @@ class Cluster:
             {"group.consumer.assignment.interval.ms": "0", **(settings or {})}
         )
         self.now_ms = 1_000_000
+        # Tests may set the wall clock; no time passes.
+        self.wall_ahead_ms = 1_700_000_000_000
         self.image = MetadataImage(offset=0)
         self.log: list[tuple[bytes, bytes | None]] = []
         self.last_records: list[CoordinatorRecord] = []
@@ -52,14 +56,22 @@ class Cluster:
         self._rng = random.Random(7)
         self.shard = self._new_shard()
 
+    @property
+    def wall_ms(self) -> int:
+        return self.now_ms + self.wall_ahead_ms
+
+    @property
+    def now(self) -> Now:
+        return Now(self.wall_ms, self.now_ms)
+
     def _new_shard(self) -> GroupCoordinatorShard:
         shard = GroupCoordinatorShard(self.config, self._rng)
         for key, value in self.log:
             record = decode_record(key, value)
             assert record is not None
             shard.replay(record.key, record.value)
-        shard.on_metadata(self.image, None, self.now_ms)
-        shard.on_loaded(self.now_ms)
+        shard.on_metadata(self.image, None)
+        shard.on_loaded(self.now)
         return shard
 
     def reload(self, compact: bool = False) -> None:
@@ -77,7 +89,7 @@ class Cluster:
         for reply in out.replies:
             self.answers[reply.token] = reply.response
         while self.shard.next_deadline_ms() == 0:
-            follow_up = self.shard.tick(self.now_ms)
+            follow_up = self.shard.tick(self.now)
             kept = self.last_records
             self.take(follow_up)
             self.last_records = kept + self.last_records
@@ -94,7 +106,7 @@ class Cluster:
         request.encode(version)
         self.take(
             self.shard.handle_consumer_group_heartbeat(
-                token, request, self.context(version), self.now_ms
+                token, request, self.context(version), self.now
             )
         )
         response = self.answers.pop(token)
@@ -113,7 +125,7 @@ class Cluster:
             if deadline_ms is None or deadline_ms > end_ms:
                 break
             self.now_ms = max(self.now_ms, deadline_ms)
-            self.take(self.shard.tick(self.now_ms))
+            self.take(self.shard.tick(self.now))
         self.now_ms = end_ms
 
     @property
@@ -122,15 +134,15 @@ class Cluster:
 
     @property
     def state(self) -> str:
-        return self.shard.consumer_group_describe([GROUP], self.now_ms)[0].group_state
+        return self.shard.consumer_group_describe([GROUP])[0].group_state
 
     # Metadata
 
     def change(self, *records: Struct) -> None:
         delta = MetadataDelta(self.image)
         delta.replay_all(records)  # type: ignore[arg-type]
-        self.image = delta.build(self.image.offset + 1, 1, self.now_ms)
-        self.take(self.shard.on_metadata(self.image, delta, self.now_ms))
+        self.image = delta.build(self.image.offset + 1, 1, self.wall_ms)
+        self.take(self.shard.on_metadata(self.image, delta))
 
     def create_topic(self, name: str, partitions: int, replicas: Sequence[int] = (1,)) -> None:
         identity = topic_id(name)
@@ -153,7 +165,7 @@ class Cluster:
     def configure_group(self, settings: Mapping[str, str]) -> None:
         configs = {**self.image.configs, ConfigResource(GROUP_RESOURCE, GROUP): dict(settings)}
         self.image = self.image._replace(configs=configs, offset=self.image.offset + 1)
-        self.take(self.shard.on_metadata(self.image, MetadataDelta(self.image), self.now_ms))
+        self.take(self.shard.on_metadata(self.image, MetadataDelta(self.image)))
 
 
 def _partition(identity: bytes, number: int, replicas: Sequence[int]) -> PartitionRecord:

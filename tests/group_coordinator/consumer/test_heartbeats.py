@@ -95,7 +95,7 @@ def test_the_assignor_that_most_members_ask_for_is_used_and_shown() -> None:
         Consumer(cluster, "c", topics, assignor="range").join(),
     ]
     settle(members)
-    described = cluster.shard.consumer_group_describe([GROUP], 0)[0]
+    described = cluster.shard.consumer_group_describe([GROUP])[0]
     assert described.assignor_name == "range"
     assert [member.has for member in members] == ["bar:0 foo:0,1", "foo:2", "foo:3"]
 
@@ -326,7 +326,7 @@ def test_describe_shows_what_members_have_and_should_have() -> None:
     a.beat()
     Consumer(cluster, "b").join()
     a.beat_as_is()
-    group, missing = cluster.shard.consumer_group_describe([GROUP, "other"], 0)
+    group, missing = cluster.shard.consumer_group_describe([GROUP, "other"])
     assert (group.group_state, group.group_epoch, group.assignment_epoch) == ("Reconciling", 3, 3)
     member = group.members[0]
     assert (member.member_id, member.instance_id, member.rack_id) == ("a", "one", "east")
@@ -344,9 +344,9 @@ def test_another_broker_goes_on_where_this_one_stopped(compact: bool) -> None:
     a = Consumer(cluster, "a", instance_id="one").join()
     b = Consumer(cluster, "b", None, regex="f.*").join()
     a.beat()
-    before = cluster.shard.consumer_group_describe([GROUP], 0)
+    before = cluster.shard.consumer_group_describe([GROUP])
     cluster.reload(compact)
-    assert cluster.shard.consumer_group_describe([GROUP], 0) == before
+    assert cluster.shard.consumer_group_describe([GROUP]) == before
     settle([a, b])
     assert (a.has, b.has) == ("foo:0,1", "foo:2,3")
 

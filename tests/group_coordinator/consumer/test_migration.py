@@ -90,7 +90,7 @@ class ClassicConsumer:
         self.pending = self.cluster.token()
         self.cluster.take(
             self.cluster.shard.handle_join_group(
-                self.pending, request, self.cluster.context(9), self.cluster.now_ms
+                self.pending, request, self.cluster.context(9), self.cluster.now
             )
         )
         response = self.cluster.answers.get(self.pending)
@@ -126,7 +126,7 @@ class ClassicConsumer:
         self.pending = self.cluster.token()
         self.cluster.take(
             self.cluster.shard.handle_sync_group(
-                self.pending, request, self.cluster.context(5), self.cluster.now_ms
+                self.pending, request, self.cluster.context(5), self.cluster.now
             )
         )
 
@@ -175,7 +175,7 @@ class ClassicConsumer:
     def _ask(self, handle: object, request: object, version: int) -> Struct:
         token = self.cluster.token()
         context = self.cluster.context(version)
-        self.cluster.take(handle(token, request, context, self.cluster.now_ms))  # type: ignore[operator]
+        self.cluster.take(handle(token, request, context, self.cluster.now))  # type: ignore[operator]
         return self.cluster.answers.pop(token)
 
 
@@ -308,7 +308,7 @@ def test_a_classic_consumer_may_join_a_group_of_new_ones() -> None:
     new.beat()
     classic.follow()
     assert (classic.owned, new.has) == ({"foo": [1]}, "foo:0")
-    described = cluster.shard.consumer_group_describe([GROUP], 0)[0]
+    described = cluster.shard.consumer_group_describe([GROUP])[0]
     assert {member.member_type for member in described.members} == {0, 1}
     assert classic.leave() == 0
     new.beat()

@@ -147,9 +147,9 @@ class ConsumerGroupModel(RuleBasedStateMachine):
 
     @rule(compact=st.booleans())
     def the_broker_changes(self, compact: bool) -> None:
-        described = self.cluster.shard.consumer_group_describe([GROUP], 0)
+        described = self.cluster.shard.consumer_group_describe([GROUP])
         self.cluster.reload(compact)
-        again = self.cluster.shard.consumer_group_describe([GROUP], 0)
+        again = self.cluster.shard.consumer_group_describe([GROUP])
         for group in (*described, *again):
             group.members.sort(key=lambda member: member.member_id)
         assert again == described

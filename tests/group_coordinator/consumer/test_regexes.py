@@ -32,7 +32,7 @@ def test_the_resolved_topics_are_written_with_the_image_they_come_from() -> None
     found = [record for record in cluster.last_records if record.key == key]
     assert [record.value for record in found] == [
         ConsumerGroupRegularExpressionValue(
-            topics=["foo", "fox"], version=cluster.image.offset, timestamp=cluster.now_ms
+            topics=["foo", "fox"], version=cluster.image.offset, timestamp=cluster.wall_ms
         )
     ]
 

@@ -7,10 +7,10 @@ from moldau.record.compression import Codec
 from moldau.record.control import ControlType, end_txn_batch
 from moldau.record.header import BatchHeader, iter_headers
 from moldau.record.records import BatchBuilder
-from moldau.storage import checkpoint
-from moldau.storage.partition_log import PartitionLog
-from moldau.storage.producer_state import AppendOrigin
-from moldau.storage.simulated_disk import SimulatedDisk
+from moldau.simulator.disk import SimulatedDisk
+from moldau.storage.disk import checkpoint
+from moldau.storage.log.partition_log import PartitionLog
+from moldau.storage.log.producer_state import AppendOrigin
 from moldau.storage.verification.findings import Finding, Options, Severity, Tally
 from moldau.storage.verification.log_dir_check import LogDirsCheck, Target, TopicFacts
 from tests.storage.log_making import DIRECTORY, START_MS, TOPIC_PARTITION, new_log

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moldau.record.header import ATTRIBUTES_POSITION
-from moldau.storage.simulated_disk import SimulatedDisk
+from moldau.simulator.disk import SimulatedDisk
 from tests.storage.log_making import DIRECTORY
 from tests.storage.verification.healthy import (
     batches,

@@ -9,11 +9,11 @@ from moldau.clock import ManualClock
 from moldau.record.compression import Codec
 from moldau.record.control import ControlType
 from moldau.record.records import BatchBuilder
-from moldau.storage import checkpoint
-from moldau.storage.partition_log import PartitionLog
-from moldau.storage.simulated_disk import SimulatedDisk
+from moldau.simulator.disk import SimulatedDisk
+from moldau.storage.disk import checkpoint
+from moldau.storage.log.partition_log import PartitionLog
 from moldau.storage.verification.findings import Tally
-from tests.storage.log_cleaning import COMPACT, clean, roll, write
+from tests.storage.cleaner.log_cleaning import COMPACT, clean, roll, write
 from tests.storage.log_making import START_MS, TOPIC_PARTITION, new_log
 from tests.storage.verification.healthy import (
     LOG_DIR,
@@ -37,14 +37,14 @@ def cleaned(seed: int) -> SimulatedDisk:
     log = new_log(disk, replace(COMPACT, file_delete_delay_ms=0), clock=clock)
     for _ in range(3):
         for _ in range(rng.randrange(5, 20)):
-            _write(log, rng, clock.now_ms())
+            _write(log, rng, clock.wall_ms())
         log.update_high_watermark(log.log_end_offset)
         log.roll()
-        _write(log, rng, clock.now_ms())
+        _write(log, rng, clock.wall_ms())
         log.update_high_watermark(log.log_end_offset)
         clean(log, disk, clock)
         clock.advance(2000)
-        log.remove_deleted_files(clock.now_ms())
+        log.remove_deleted_files(clock.monotonic_ms())
     log.flush()
     path = f"{LOG_DIR}/{checkpoint.CLEANER_OFFSET_CHECKPOINT}"
     checkpoint.write_offsets(disk, path, {TOPIC_PARTITION: log.segments.active.base_offset})
@@ -77,14 +77,14 @@ def test_a_cleaned_log_is_sound(seed: int) -> None:
 
 def test_it_is_known_for_compacted_by_what_it_holds() -> None:
     """A batch with fewer records than offsets is a cleaner's: its gaps are no loss."""
-    disk = SimulatedDisk()
-    log = new_log(disk, COMPACT)
+    disk, clock = SimulatedDisk(), ManualClock(START_MS)
+    log = new_log(disk, COMPACT, clock=clock)
     write(log, (b"a", b"1"), (b"b", b"1"))
     write(log, (b"b", b"2"))
     write(log, (b"b", b"3"))
     roll(log)
-    clean(log, disk, ManualClock(START_MS))
-    log.remove_deleted_files(START_MS + COMPACT.file_delete_delay_ms)
+    clean(log, disk, clock)
+    log.remove_deleted_files(clock.monotonic_ms() + COMPACT.file_delete_delay_ms)
     log.flush()
     finish(disk, log)
     disk.remove(f"{LOG_DIR}/{checkpoint.CLEANER_OFFSET_CHECKPOINT}", missing_ok=True)

@@ -14,8 +14,8 @@ from moldau.record.header import (
     read_header,
 )
 from moldau.record.records import BatchBuilder, encode_record
-from moldau.storage import checkpoint
-from moldau.storage.simulated_disk import SimulatedDisk
+from moldau.simulator.disk import SimulatedDisk
+from moldau.storage.disk import checkpoint
 from moldau.storage.verification.findings import Finding, Severity
 from moldau.storage.verification.log_dir_check import Target, TopicFacts
 from tests.storage.log_making import DIRECTORY, START_MS, TOPIC_PARTITION, new_log

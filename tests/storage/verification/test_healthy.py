@@ -2,8 +2,9 @@
 
 import pytest
 
+from moldau.clock import ManualClock
 from moldau.config.topic import LogConfig
-from moldau.storage.simulated_disk import SimulatedDisk
+from moldau.simulator.disk import SimulatedDisk
 from moldau.storage.verification.findings import Options, Severity, Tally
 from moldau.storage.verification.log_dir_check import Target, TopicFacts
 from tests.storage.log_making import DIRECTORY, START_MS, append, new_log, reopened
@@ -63,14 +64,14 @@ def test_what_recovery_made_of_a_power_cut_is_sound(seed: int) -> None:
 
 
 def test_a_log_that_lost_its_beginning_to_retention_is_sound() -> None:
-    disk = SimulatedDisk()
-    log = new_log(disk, CONFIG)
+    disk, clock = SimulatedDisk(), ManualClock(START_MS)
+    log = new_log(disk, CONFIG, clock=clock)
     write_sample(log, epoch=3)
     write_sample(log, epoch=4)
     # The start lies in the middle of a transaction and in the middle of a batch.
     log.delete_records_before(27)
     log.delete_old_segments(START_MS)
-    log.remove_deleted_files(START_MS)
+    log.remove_deleted_files(clock.monotonic_ms())
     log.delete_records_before(log.segments.first.base_offset + 1)
     log.flush()
     finish(disk, log)

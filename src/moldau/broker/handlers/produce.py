@@ -2,6 +2,8 @@
 
 If a request has two batches for one partition, both are appended and acknowledged. Apache Kafka
 acknowledges but keeps only the last; no producer can rely on that, and none sends such requests.
+Nor does any send transactional batches without a transactional id: they are refused, while Apache
+Kafka refuses the plain batches of such a request as well.
 
 Most requests are handled in one turn of the event loop. A request with many batches takes several,
 and a batch that takes long to validate is passed to a thread (``record_checks``); other requests
@@ -14,11 +16,20 @@ import asyncio
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final
 
+from moldau.broker.current_leaders import UNKNOWN, CurrentLeaders
+from moldau.broker.handlers.produce_refusals import ERRORS_WITH_LOG_START, refused, summary
+from moldau.broker.handlers.transactional_produce import TransactionalProduce
+from moldau.broker.record_checks import RecordChecks
+from moldau.broker.replica_manager import ReplicaManager
+from moldau.broker.transaction_verification import Admission
+from moldau.clock import Clock
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import INTERNAL_TOPICS, NO_UUID, TopicPartition
 from moldau.network.session import CloseConnection, Overlapping
+from moldau.network.turns import Turns
 from moldau.protocol.messages.produce import (
-    BatchIndexAndErrorMessage,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
@@ -35,29 +46,18 @@ from moldau.record.validator import (
     check_produce_version,
     validate_produced,
 )
+from moldau.storage.log.verification import VerificationGuard
 
 if TYPE_CHECKING:
-    from moldau.broker.broker import Broker
+    from moldau.broker.commit_queue import Commitment
     from moldau.broker.dispatch import RequestContext
     from moldau.broker.partition import Partition
 
 ADMIN_CLIENT_ID: Final = "__admin_client"
 # The position of the flags in a batch (see record.header).
 ATTRIBUTES_LOW_BYTE: Final = 22
+FIRST_VERSION_WITH_LEADERS: Final = 10
 FIRST_VERSION_WITH_TOPIC_IDS: Final = 13
-MAX_NAMED_FAILURES: Final = 10
-# Errors of the log. From the log start offset, a refused producer can tell that its state on the
-# broker was deleted with its records (KIP-360).
-ERRORS_WITH_LOG_START: Final = frozenset(
-    (
-        ErrorCode.INVALID_TIMESTAMP,
-        ErrorCode.INVALID_PRODUCER_EPOCH,
-        ErrorCode.NOT_ENOUGH_REPLICAS,
-        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-        ErrorCode.UNKNOWN_PRODUCER_ID,
-    )
-)
-
 
 # How much of a request is handled in one turn of the loop, in units of a small batch: every
 # additional 16 KiB count as another one, and a compressed batch as many as it may take.
@@ -65,16 +65,40 @@ TURN: Final = 256
 PACKED_BATCH: Final = 16
 
 
-def handle(
-    broker: "Broker", request: ProduceRequest, context: "RequestContext"
-) -> "ProduceResponse | Awaitable[ProduceResponse | None] | Overlapping | None":
-    producing = Producing(broker, request, context)
-    if not producing.go_on():
-        return producing.finish()
-    if producing.flushes is not None:
-        # Everything is appended: later requests of the connection need not wait for the flush.
-        return Overlapping(producing.flush_and_answer())
-    return producing.answer()
+class Produce:
+    """Appends batches to the partitions led by this broker."""
+
+    def __init__(
+        self,
+        replicas: ReplicaManager,
+        record_checks: RecordChecks,
+        clock: Clock,
+        turns: Turns,
+        leaders: CurrentLeaders,
+        transactions: TransactionalProduce,
+    ) -> None:
+        self.leaders = leaders
+        self.transactions = transactions
+        self.replicas = replicas
+        self.record_checks = record_checks
+        self.clock = clock
+        self.turns = turns
+
+    def handle(
+        self, request: ProduceRequest, context: "RequestContext"
+    ) -> "ProduceResponse | Awaitable[ProduceResponse | None] | Overlapping | None":
+        producing = Producing(self, request, context)
+        if request.transactional_id is not None:
+            admission = self.transactions.admit(request, context.api_version)
+            if admission is not None and not isinstance(admission, Admission):
+                return producing.finish_when(admission)
+            producing.admission = admission
+        if not producing.go_on():
+            return producing.finish()
+        if producing.commitments is not None or producing.flushes is not None:
+            # Everything is appended: later requests of the connection need not wait for this one.
+            return Overlapping(producing.wait_and_answer())
+        return producing.answer()
 
 
 class Producing:
@@ -82,37 +106,43 @@ class Producing:
 
     __slots__ = (
         "acks",
-        "broker",
+        "admission",
+        "commitments",
         "context",
         "flushes",
         "has_errors",
         "name",
         "nameable",
-        "now_ms",
+        "parts",
         "place",
         "responses",
         "results",
         "takes_long",
+        "timeout_ms",
         "topic_id",
         "topic_place",
         "topics",
+        "wall_ms",
     )
 
-    def __init__(
-        self, broker: "Broker", request: ProduceRequest, context: "RequestContext"
-    ) -> None:
-        self.broker = broker
+    def __init__(self, parts: Produce, request: ProduceRequest, context: "RequestContext") -> None:
+        self.parts = parts
         self.topics = request.topic_data
         self.acks = request.acks
+        self.timeout_ms = request.timeout_ms
         self.context = context
-        self.now_ms = broker.clock.now_ms()
+        self.wall_ms = parts.clock.wall_ms()
+        # Of a request with transactional batches.
+        self.admission: Admission | None = None
         self.has_errors = False
         # The number of record errors that may still be added to the response, which could
         # otherwise be many times as large as the request.
         self.nameable = MAX_NAMED_RECORDS
         # Whether the next batch takes long to validate.
         self.takes_long = False
-        # Batches that are acknowledged only when they are on the device (``flush.messages``).
+        # With acks=all: batches that are not committed yet.
+        self.commitments: list[tuple[PartitionProduceResponse, Commitment]] | None = None
+        # With other acks: batches that must be flushed (``flush.messages``).
         self.flushes: list[tuple[PartitionProduceResponse, asyncio.Future[None]]] | None = None
         self.responses: list[TopicProduceResponse] = []
         # The current topic, and its next batch.
@@ -126,7 +156,7 @@ class Producing:
         """Append as much as one turn of the loop allows; returns whether everything is done."""
         topics = self.topics
         left = TURN
-        turns = self.broker.turns
+        turns = self.parts.turns
         packed_end = 0.0
         while self.topic_place < len(topics):
             if left <= 0:
@@ -171,12 +201,26 @@ class Producing:
                 await self._append_next_apart()
             else:
                 await asyncio.sleep(0)
-            self.now_ms = self.broker.clock.now_ms()
+            self.wall_ms = self.parts.clock.wall_ms()
             is_done = self.go_on()
-        return await self.flush_and_answer()
+        return await self.wait_and_answer()
 
-    async def flush_and_answer(self) -> ProduceResponse | None:
-        """Wait for the flushes, and return the response."""
+    async def finish_when(self, admission: "Awaitable[Admission | None]") -> ProduceResponse | None:
+        """Append everything when the coordinator has answered, and return the response."""
+        self.admission = await admission
+        self.wall_ms = self.parts.clock.wall_ms()
+        if self.go_on():
+            return await self.wait_and_answer()
+        return await self.finish()
+
+    async def wait_and_answer(self) -> ProduceResponse | None:
+        """Wait until every batch can be acknowledged, and return the response."""
+        for result, commitment in self.commitments or ():
+            refused = await commitment
+            if refused is not None:
+                # The batch has its offset, and may be committed later.
+                self.has_errors = True
+                result.error_code = refused.code
         for result, flushed in self.flushes or ():
             try:
                 await flushed
@@ -191,16 +235,39 @@ class Producing:
         if self.acks == 0:
             if self.has_errors:
                 # No response is expected: closing the connection is the only way to report it.
-                raise CloseConnection(f"a produce with acks=0 failed: {_summary(self.responses)}")
+                raise CloseConnection(f"a produce with acks=0 failed: {summary(self.responses)}")
             return None
-        return ProduceResponse(responses=self.responses)
+        response = ProduceResponse(responses=self.responses)
+        if self.has_errors and self.context.api_version >= FIRST_VERSION_WITH_LEADERS:
+            self._name_leaders(response)
+        return response
+
+    def _name_leaders(self, response: ProduceResponse) -> None:
+        """Add who leads partitions that others lead, and where those brokers are (KIP-951)."""
+        parts = self.parts
+        nodes: dict[int, NodeEndpoint] = {}
+        for topic in response.responses:
+            name: str | None = topic.name
+            if self.context.api_version >= FIRST_VERSION_WITH_TOPIC_IDS:
+                name = parts.replicas.topic_name(topic.topic_id)
+            for result in topic.partition_responses:
+                if result.error_code != ErrorCode.NOT_LEADER_OR_FOLLOWER or name is None:
+                    continue
+                leader_id, leader_epoch = parts.leaders.find(name, result.index)
+                if leader_epoch == UNKNOWN:
+                    continue
+                result.current_leader = LeaderIdAndEpoch(leader_id, leader_epoch)
+                node = parts.leaders.node(leader_id, self.context.session.listener)
+                if node is not None:
+                    nodes[node.id] = NodeEndpoint(node.id, node.host, node.port, node.rack)
+        response.node_endpoints = list(nodes.values())
 
     def _begin(self, topic: TopicProduceData) -> None:
         self.name = topic.name
         self.topic_id = NO_UUID
         if self.context.api_version >= FIRST_VERSION_WITH_TOPIC_IDS:
             self.topic_id = topic.topic_id
-            self.name = self.broker.replicas.topic_name(topic.topic_id)
+            self.name = self.parts.replicas.topic_name(topic.topic_id)
         self.results = []
         self.responses.append(
             TopicProduceResponse(
@@ -218,7 +285,7 @@ class Producing:
         partition = self._find(data)
         records = data.records
         assert records is not None, "the partition was found, so there are records"
-        batch = validate_produced(records, partition.log.config, self.now_ms, may_take_long=False)
+        batch = validate_produced(records, partition.log.config, self.wall_ms, may_take_long=False)
         return self._append_checked(data, partition, batch)
 
     async def _append_next_apart(self) -> None:
@@ -229,8 +296,8 @@ class Producing:
             partition = self._find(data)
             records = data.records
             assert records is not None, "the partition was found, so there are records"
-            batch = await self.broker.record_checks.check(
-                records, partition.log.config, self.now_ms
+            batch = await self.parts.record_checks.check(
+                records, partition.log.config, self.wall_ms
             )
             # The topic may have been deleted in the meantime.
             result = self._append_checked(data, self._find(data), batch)
@@ -245,7 +312,11 @@ class Producing:
     def _append_checked(
         self, data: PartitionProduceData, partition: "Partition", batch: ProducedBatch
     ) -> PartitionProduceResponse:
-        info = partition.append(batch, self.acks, self.now_ms)
+        if self.admission is None:
+            info = partition.append(batch, self.acks, self.wall_ms)
+        else:
+            guard = self._guard(partition)
+            info = partition.append(batch, self.acks, self.wall_ms, guard=guard)
         result = PartitionProduceResponse(
             index=data.index,
             error_code=0,
@@ -253,7 +324,13 @@ class Producing:
             log_append_time_ms=info.log_append_time,
             log_start_offset=info.log_start_offset,
         )
-        if info.must_flush:
+        if self.acks == -1:
+            commitment = partition.committed(info.last_offset + 1, self.timeout_ms)
+            if commitment is not None:
+                if self.commitments is None:
+                    self.commitments = []
+                self.commitments.append((result, commitment))
+        elif info.must_flush:
             if self.flushes is None:
                 self.flushes = []
             self.flushes.append((result, partition.flushed()))
@@ -264,7 +341,7 @@ class Producing:
         topic = self.name
         if topic is None:
             raise ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
-        partition = self.broker.replicas.partition(topic, data.index)
+        partition = self.parts.replicas.partition(topic, data.index)
         acks = self.acks
         if not -1 <= acks <= 1:
             message = f"acks={acks}: must be -1 (all), 0 or 1"
@@ -278,18 +355,24 @@ class Producing:
             raise ApiError(ErrorCode.INVALID_RECORD, message)
         check_produce_version(records, self.context.api_version)
         if records[ATTRIBUTES_LOW_BYTE] & TRANSACTIONAL_FLAG:
-            message = "this broker has no transactions yet: produce without a transactional.id"
-            raise ApiError(ErrorCode.INVALID_TXN_STATE, message)
+            self._guard(partition)
         partition.check_append(acks)
         return partition
 
+    def _guard(self, partition: "Partition") -> VerificationGuard | None:
+        """The guard of the transaction in this partition; raises ApiError if it is refused."""
+        if self.admission is not None:
+            return self.admission.guard(partition.topic_partition)
+        message = "a transactional batch needs the transactional.id of its producer in the request"
+        raise ApiError(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, message)
+
     def _refuse(self, data: PartitionProduceData, error: ApiError) -> PartitionProduceResponse:
         self.has_errors = True
-        result = _refused(data.index, error, self.nameable)
+        result = refused(data.index, error, self.nameable)
         self.nameable -= len(result.record_errors)
         if error.code in ERRORS_WITH_LOG_START or isinstance(error, RecordErrors):
             assert self.name is not None, "only a partition's log refuses like this"
-            partition = self.broker.replicas.find(TopicPartition(self.name, data.index))
+            partition = self.parts.replicas.find(TopicPartition(self.name, data.index))
             if partition is not None:
                 result.log_start_offset = partition.log.log_start_offset
         return result
@@ -303,33 +386,3 @@ def _share(data: PartitionProduceData) -> int:
     if records[ATTRIBUTES_LOW_BYTE] & COMPRESSION_MASK:
         return PACKED_BATCH
     return 1 + (len(records) >> 14)
-
-
-def _refused(index: int, error: ApiError, nameable: int) -> PartitionProduceResponse:
-    """The response with ``error``, and at most ``nameable`` record errors."""
-    record_errors = []
-    if isinstance(error, RecordErrors):
-        record_errors = [
-            BatchIndexAndErrorMessage(batch_index=batch_index, batch_index_error_message=message)
-            for batch_index, message in error.record_errors[:nameable]
-        ]
-    return PartitionProduceResponse(
-        index=index,
-        error_code=error.code,
-        base_offset=-1,
-        record_errors=record_errors,
-        error_message=error.message,
-    )
-
-
-def _summary(responses: list[TopicProduceResponse]) -> str:
-    """The errors of the first refused batches; there may be many thousands."""
-    failed: list[str] = []
-    for topic in responses:
-        for result in topic.partition_responses:
-            if result.error_code:
-                code = ErrorCode(result.error_code).name
-                failed.append(f"{topic.name}-{result.index}: {code}")
-                if len(failed) == MAX_NAMED_FAILURES:
-                    return ", ".join(failed) + ", ..."
-    return ", ".join(failed)

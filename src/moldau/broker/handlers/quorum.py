@@ -1,86 +1,89 @@
 """DescribeQuorum: the voters of the metadata quorum, and their log ends (KIP-595, 853)."""
 
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final
 
-from moldau.errors import ErrorCode
-from moldau.ids import METADATA_TOPIC, NO_UUID
+from moldau.broker.metadata_cache import QuorumSource
+from moldau.errors import ApiError, ErrorCode
+from moldau.ids import METADATA_TOPIC
+from moldau.network.turns import Steps
 from moldau.protocol.messages.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumResponse,
-    Listener,
-    Node,
     PartitionDataResponse,
-    ReplicaState,
     TopicDataResponse,
 )
+from moldau.raft.description import encode_description
+from moldau.raft.quorum import NOT_LEADER_MESSAGE
 
 if TYPE_CHECKING:
-    from moldau.broker.broker import Broker
     from moldau.broker.dispatch import RequestContext
 
 METADATA_PARTITION: Final = 0
-FIRST_VERSION_WITH_TIMES: Final = 1
-FIRST_VERSION_WITH_NODES: Final = 2
 UNKNOWN_PARTITION: Final = "This server does not host this topic-partition."
 
 
-def describe(
-    broker: "Broker", request: DescribeQuorumRequest, context: "RequestContext"
-) -> DescribeQuorumResponse:
-    version = context.api_version
+class Quorum:
+    """Describes the metadata quorum, if this node leads it."""
+
+    def __init__(self, source: QuorumSource) -> None:
+        self._source = source
+
+    def describe(
+        self, request: DescribeQuorumRequest, context: "RequestContext"
+    ) -> DescribeQuorumResponse | Awaitable[DescribeQuorumResponse]:
+        if context.origin is not None:
+            # In an envelope, the error tells the broker to ask another controller.
+            return context.in_turns(self.described(request, context.api_version))
+        return context.in_turns(self._answered(request, context.api_version))
+
+    def _answered(
+        self, request: DescribeQuorumRequest, version: int
+    ) -> Steps[DescribeQuorumResponse]:
+        """The response; that another node leads is an error of the partition, as in Kafka."""
+        try:
+            return (yield from self.described(request, version))
+        except ApiError as error:
+            return (yield from _refused(request, error.code, NOT_LEADER_MESSAGE))
+
+    def described(
+        self, request: DescribeQuorumRequest, version: int
+    ) -> Steps[DescribeQuorumResponse]:
+        """The response. Raises ApiError NOT_LEADER_OR_FOLLOWER: only the leader knows it all."""
+        if not _is_metadata_partition(request):
+            unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            return (yield from _refused(request, unknown, UNKNOWN_PARTITION))
+        description = self._source.describe()
+        if description is None:
+            raise ApiError(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        return encode_description(request, description, version)
+
+
+def _is_metadata_partition(request: DescribeQuorumRequest) -> bool:
+    """Whether the request has the metadata partition, and nothing else, as Kafka demands."""
+    if len(request.topics) != 1 or len(request.topics[0].partitions) != 1:
+        return False
+    (topic,) = request.topics
+    index = topic.partitions[0].partition_index
+    return topic.topic_name == METADATA_TOPIC and index == METADATA_PARTITION
+
+
+def _refused(
+    request: DescribeQuorumRequest, code: ErrorCode, message: str
+) -> Steps[DescribeQuorumResponse]:
+    """Every partition has the same error. One per step."""
     response = DescribeQuorumResponse()
     for topic in request.topics:
-        described = TopicDataResponse(topic_name=topic.topic_name)
+        refused = TopicDataResponse(topic_name=topic.topic_name)
+        response.topics.append(refused)
+        yield
         for wanted in topic.partitions:
-            index = wanted.partition_index
-            if topic.topic_name == METADATA_TOPIC and index == METADATA_PARTITION:
-                described.partitions.append(_quorum(broker, version))
-                if version >= FIRST_VERSION_WITH_NODES:
-                    response.nodes = _voters_addresses(broker)
-            else:
-                described.partitions.append(
-                    PartitionDataResponse(
-                        partition_index=index,
-                        error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                        error_message=UNKNOWN_PARTITION,
-                    )
+            refused.partitions.append(
+                PartitionDataResponse(
+                    partition_index=wanted.partition_index,
+                    error_code=code,
+                    error_message=message,
                 )
-        response.topics.append(described)
-    return response
-
-
-def _quorum(broker: "Broker", version: int) -> PartitionDataResponse:
-    quorum = broker.metadata.quorum
-    # The only voter is the leader, which is always caught up.
-    now_ms = broker.clock.now_ms() if version >= FIRST_VERSION_WITH_TIMES else -1
-    return PartitionDataResponse(
-        partition_index=METADATA_PARTITION,
-        leader_id=quorum.leader_id,
-        leader_epoch=quorum.leader_epoch,
-        high_watermark=quorum.high_watermark,
-        current_voters=[
-            ReplicaState(
-                replica_id=voter.id,
-                replica_directory_id=(
-                    voter.directory_id if version >= FIRST_VERSION_WITH_NODES else NO_UUID
-                ),
-                log_end_offset=quorum.log_end_offset,
-                last_fetch_timestamp=now_ms,
-                last_caught_up_timestamp=now_ms,
             )
-            for voter in quorum.voters.voters.values()
-        ],
-    )
-
-
-def _voters_addresses(broker: "Broker") -> list[Node]:
-    return [
-        Node(
-            node_id=voter.id,
-            listeners=[
-                Listener(name=endpoint.name, host=endpoint.host, port=endpoint.port)
-                for endpoint in voter.endpoints
-            ],
-        )
-        for voter in broker.metadata.quorum.voters.voters.values()
-    ]
+            yield
+    return response

@@ -43,7 +43,6 @@ from moldau.protocol.messages.sasl_authenticate import (
 from moldau.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 
 if TYPE_CHECKING:
-    from moldau.broker.broker import Broker
     from moldau.broker.dispatch import RequestContext
 
 NO_AUTHORIZER: Final = "No Authorizer is configured."
@@ -54,13 +53,13 @@ NEVER: Final = -1
 
 
 def sasl_handshake(
-    broker: "Broker", request: SaslHandshakeRequest, context: "RequestContext"
+    request: SaslHandshakeRequest, context: "RequestContext"
 ) -> SaslHandshakeResponse:
     return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)
 
 
 def sasl_authenticate(
-    broker: "Broker", request: SaslAuthenticateRequest, context: "RequestContext"
+    request: SaslAuthenticateRequest, context: "RequestContext"
 ) -> SaslAuthenticateResponse:
     return SaslAuthenticateResponse(
         error_code=ErrorCode.ILLEGAL_SASL_STATE,
@@ -68,9 +67,7 @@ def sasl_authenticate(
     )
 
 
-def describe_acls(
-    broker: "Broker", request: DescribeAclsRequest, context: "RequestContext"
-) -> DescribeAclsResponse:
+def describe_acls(request: DescribeAclsRequest, context: "RequestContext") -> DescribeAclsResponse:
     return DescribeAclsResponse(
         error_code=ErrorCode.SECURITY_DISABLED,
         error_message="No Authorizer is configured on the broker",
@@ -78,7 +75,7 @@ def describe_acls(
 
 
 def create_acls(
-    broker: "Broker", request: CreateAclsRequest, context: "RequestContext"
+    request: CreateAclsRequest, context: "RequestContext"
 ) -> CreateAclsResponse | Awaitable[CreateAclsResponse]:
     return context.in_turns(_creations_refused(request))
 
@@ -94,7 +91,7 @@ def _creations_refused(request: CreateAclsRequest) -> Steps[CreateAclsResponse]:
 
 
 def delete_acls(
-    broker: "Broker", request: DeleteAclsRequest, context: "RequestContext"
+    request: DeleteAclsRequest, context: "RequestContext"
 ) -> DeleteAclsResponse | Awaitable[DeleteAclsResponse]:
     return context.in_turns(_deletions_refused(request))
 
@@ -112,7 +109,7 @@ def _deletions_refused(request: DeleteAclsRequest) -> Steps[DeleteAclsResponse]:
 
 
 def create_token(
-    broker: "Broker", request: CreateDelegationTokenRequest, context: "RequestContext"
+    request: CreateDelegationTokenRequest, context: "RequestContext"
 ) -> CreateDelegationTokenResponse:
     response = CreateDelegationTokenResponse(
         error_code=NO_TOKENS,
@@ -129,18 +126,18 @@ def create_token(
 
 
 def renew_token(
-    broker: "Broker", request: RenewDelegationTokenRequest, context: "RequestContext"
+    request: RenewDelegationTokenRequest, context: "RequestContext"
 ) -> RenewDelegationTokenResponse:
     return RenewDelegationTokenResponse(error_code=NO_TOKENS, expiry_timestamp_ms=NEVER)
 
 
 def expire_token(
-    broker: "Broker", request: ExpireDelegationTokenRequest, context: "RequestContext"
+    request: ExpireDelegationTokenRequest, context: "RequestContext"
 ) -> ExpireDelegationTokenResponse:
     return ExpireDelegationTokenResponse(error_code=NO_TOKENS, expiry_timestamp_ms=NEVER)
 
 
 def describe_tokens(
-    broker: "Broker", request: DescribeDelegationTokenRequest, context: "RequestContext"
+    request: DescribeDelegationTokenRequest, context: "RequestContext"
 ) -> DescribeDelegationTokenResponse:
     return DescribeDelegationTokenResponse(error_code=NO_TOKENS)

@@ -4,7 +4,9 @@ import heapq
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Final
 
-from moldau.broker.handlers.cluster import TOPIC_OPERATIONS, why_unknown
+from moldau.broker.dynamic_config import DynamicConfig
+from moldau.broker.handlers.topic_metadata import TOPIC_OPERATIONS, why_unknown
+from moldau.broker.metadata_cache import MetadataCache
 from moldau.errors import ErrorCode
 from moldau.ids import INTERNAL_TOPICS
 from moldau.metadata.image import TopicImage
@@ -19,62 +21,79 @@ from moldau.protocol.messages.describe_topic_partitions import (
 )
 
 if TYPE_CHECKING:
-    from moldau.broker.broker import Broker
     from moldau.broker.dispatch import RequestContext
 
 SORTED_PER_STEP: Final = 2_000
 
 
-def handle(
-    broker: "Broker", request: DescribeTopicPartitionsRequest, context: "RequestContext"
-) -> DescribeTopicPartitionsResponse | Awaitable[DescribeTopicPartitionsResponse]:
-    return context.in_turns(_pages(broker, request))
+class TopicPartitions:
+    """Describes topics, a page at a time."""
 
+    def __init__(
+        self,
+        metadata: MetadataCache,
+        configs: DynamicConfig,
+    ) -> None:
+        self._metadata = metadata
+        self._configs = configs
 
-def _pages(
-    broker: "Broker", request: DescribeTopicPartitionsRequest
-) -> Steps[DescribeTopicPartitionsResponse]:
-    """One topic per step."""
-    wants_all = not request.topics
-    names = broker.image.topics_by_name if wants_all else [each.name for each in request.topics]
-    cursor = request.cursor
-    first = cursor.topic_name if cursor is not None else ""
-    asked = list(dict.fromkeys(name for name in names if name >= first))
-    yield
-    parts = []
-    for begin in range(0, len(asked), SORTED_PER_STEP):
-        parts.append(sorted(asked[begin : begin + SORTED_PER_STEP]))
-        yield
-    if cursor is not None and not _is_valid(cursor, wants_all, asked):
-        return DescribeTopicPartitionsResponse(
-            topics=[_failed(each.name, ErrorCode.INVALID_REQUEST) for each in request.topics]
+    def handle(
+        self, request: DescribeTopicPartitionsRequest, context: "RequestContext"
+    ) -> DescribeTopicPartitionsResponse | Awaitable[DescribeTopicPartitionsResponse]:
+        return context.in_turns(self._pages(request))
+
+    def _pages(
+        self, request: DescribeTopicPartitionsRequest
+    ) -> Steps[DescribeTopicPartitionsResponse]:
+        """One topic per step."""
+        wants_all = not request.topics
+        image = self._metadata.image
+        cursor = request.cursor
+        first = cursor.topic_name if cursor is not None else ""
+        named: dict[str, None] = {}
+        for asked in image.topics_by_name if wants_all else request.topics:
+            name = asked if isinstance(asked, str) else asked.name
+            if name >= first:
+                named[name] = None
+            yield
+        names = list(named)
+        parts = []
+        for begin in range(0, len(names), SORTED_PER_STEP):
+            parts.append(sorted(names[begin : begin + SORTED_PER_STEP]))
+            yield
+        response = DescribeTopicPartitionsResponse()
+        if cursor is not None and not _is_valid(cursor, wants_all, named):
+            for each in request.topics:
+                response.topics.append(_failed(each.name, ErrorCode.INVALID_REQUEST))
+                yield
+            return response
+
+        limit = min(
+            self._configs.broker.max_request_partition_size_limit, request.response_partition_limit
         )
-
-    limit = min(broker.config.max_request_partition_size_limit, request.response_partition_limit)
-    remaining = max(1, limit)
-    response = DescribeTopicPartitionsResponse()
-    for name in heapq.merge(*parts):
-        yield
-        if remaining == 0:
-            response.next_cursor = Cursor(topic_name=name, partition_index=0)
-            break
-        topic = broker.image.topics_by_name.get(name)
-        if topic is None:
-            if not wants_all:
-                response.topics.append(_failed(name, why_unknown(name)))
-            continue
-        start = cursor.partition_index if cursor is not None and name == first else 0
-        indexes = [index for index in sorted(topic.partitions) if index >= start]
-        response.topics.append(_described(topic, indexes[:remaining]))
-        if len(indexes) > remaining:
-            next_index = indexes[remaining]
-            response.next_cursor = Cursor(topic_name=name, partition_index=next_index)
-            break
-        remaining -= len(indexes)
-    return response
+        remaining = max(1, limit)
+        for name in heapq.merge(*parts):
+            yield
+            if remaining == 0:
+                response.next_cursor = Cursor(topic_name=name, partition_index=0)
+                break
+            topic = self._metadata.image.topics_by_name.get(name)
+            if topic is None:
+                if not wants_all:
+                    response.topics.append(_failed(name, why_unknown(name)))
+                continue
+            start = cursor.partition_index if cursor is not None and name == first else 0
+            indexes = [index for index in sorted(topic.partitions) if index >= start]
+            response.topics.append(_described(topic, indexes[:remaining]))
+            if len(indexes) > remaining:
+                next_index = indexes[remaining]
+                response.next_cursor = Cursor(topic_name=name, partition_index=next_index)
+                break
+            remaining -= len(indexes)
+        return response
 
 
-def _is_valid(cursor: Cursor, wants_all: bool, asked: list[str]) -> bool:
+def _is_valid(cursor: Cursor, wants_all: bool, asked: dict[str, None]) -> bool:
     """Whether the cursor has a requested topic and a non-negative partition."""
     return cursor.partition_index >= 0 and (wants_all or cursor.topic_name in asked)
 

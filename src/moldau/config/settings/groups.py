@@ -115,7 +115,7 @@ group.streams.session.timeout.ms INT 45000 1.. MEDIUM read-only accepted
   Time without a heartbeat after which a member is removed from a streams group.
 offset.metadata.max.bytes INT 4096 any HIGH read-only honoured
   Maximum size of the metadata that a consumer may store with an offset.
-offsets.commit.timeout.ms INT 5000 1.. HIGH read-only accepted
+offsets.commit.timeout.ms INT 5000 1.. HIGH read-only honoured
   How long a commit of offsets waits for the replicas.
 offsets.load.buffer.size INT 5242880 1.. HIGH read-only honoured
   Batch size for loading committed offsets into memory.

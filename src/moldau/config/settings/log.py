@@ -105,6 +105,6 @@ num.partitions INT 1 1.. MEDIUM read-only honoured
   Partitions of a topic that is created without a number of partitions.
 num.recovery.threads.per.data.dir INT 2 1.. HIGH cluster-wide honoured
   Threads per log directory for loading logs at start and flushing them at stop.
-unclean.leader.election.enable BOOLEAN false any HIGH cluster-wide accepted
+unclean.leader.election.enable BOOLEAN false any HIGH cluster-wide honoured
   Whether a replica that is not in sync may become leader, which can lose records.
 """  # noqa: E501

@@ -39,7 +39,7 @@ queued.max.request.bytes LONG -1 any MEDIUM read-only accepted
   Bytes of waiting requests above which no more are read; -1 for no limit.
 queued.max.requests INT 500 1.. HIGH read-only accepted
   Maximum number of queued requests; no more are read above it.
-request.timeout.ms INT 30000 any HIGH read-only accepted
+request.timeout.ms INT 30000 any HIGH read-only honoured
   How long this broker waits for a response of another broker.
 socket.connection.setup.timeout.max.ms LONG 30000 any MEDIUM read-only accepted
   Longest time that this broker gives a connection it opens.

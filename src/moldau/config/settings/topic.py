@@ -21,11 +21,11 @@ flush.messages LONG 9223372036854775807 1.. MEDIUM cluster-wide honoured
   Messages after which the log is flushed to disk.
 flush.ms LONG 9223372036854775807 0.. MEDIUM cluster-wide honoured
   Longest time a message stays in memory before it is flushed to disk.
-follower.replication.throttled.replicas LIST '' throttled-replicas MEDIUM cluster-wide accepted
+follower.replication.throttled.replicas LIST '' throttled-replicas MEDIUM cluster-wide honoured
   Replicas throttled while they follow, as partition:broker, or * for all.
 index.interval.bytes INT 4096 0.. MEDIUM cluster-wide honoured
   Bytes of log between two entries of the offset index.
-leader.replication.throttled.replicas LIST '' throttled-replicas MEDIUM cluster-wide accepted
+leader.replication.throttled.replicas LIST '' throttled-replicas MEDIUM cluster-wide honoured
   Replicas throttled while they lead, as partition:broker, or * for all.
 local.retention.bytes LONG -2 -2.. MEDIUM cluster-wide accepted
   Bytes of a tiered partition kept on the broker; -2 means as retention.bytes.
@@ -67,6 +67,6 @@ segment.jitter.ms LONG 0 0.. MEDIUM cluster-wide honoured
   Random time subtracted from segment.ms, so that not all segments close at once.
 segment.ms LONG 604800000 1.. MEDIUM cluster-wide honoured
   Time after which a segment is closed even if it is not full.
-unclean.leader.election.enable BOOLEAN false any MEDIUM cluster-wide accepted
+unclean.leader.election.enable BOOLEAN false any MEDIUM cluster-wide honoured
   Whether a replica that is not in sync may become leader, which can lose records.
 """  # noqa: E501

@@ -8,6 +8,8 @@ reports that it owns nothing, and gets all its partitions again (KIP-848, online
 
 from typing import Final
 
+from moldau.clock import Now
+from moldau.coordinator.outcome import CoordinatorRecord, Outcome, Reply
 from moldau.errors import ApiError, ErrorCode
 from moldau.group_coordinator.classic_group import for_version
 from moldau.group_coordinator.consumer.consumer_protocol import (
@@ -33,12 +35,7 @@ from moldau.group_coordinator.consumer.member import (
 from moldau.group_coordinator.consumer.upgrade import classic_metadata
 from moldau.group_coordinator.consumer.upkeep import Upkeep
 from moldau.group_coordinator.consumer.validation import check_not_full, known_static_member
-from moldau.group_coordinator.outcome import (
-    CoordinatorRecord,
-    GroupRequestContext,
-    Outcome,
-    Reply,
-)
+from moldau.group_coordinator.request_context import GroupRequestContext
 from moldau.ids import new_uuid, uuid_to_str
 from moldau.protocol.messages.heartbeat import HeartbeatRequest
 from moldau.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
@@ -63,7 +60,7 @@ class ClassicProtocolMembers:
         self._upkeep = upkeep
 
     def join(
-        self, token: int, request: JoinGroupRequest, context: GroupRequestContext, now_ms: int
+        self, token: int, request: JoinGroupRequest, context: GroupRequestContext, now: Now
     ) -> Outcome:
         upkeep = self._upkeep
         group = upkeep.groups[request.group_id]
@@ -83,7 +80,7 @@ class ClassicProtocolMembers:
             required = int(ErrorCode.MEMBER_ID_REQUIRED)
             response = JoinGroupResponse(member_id=member_id, error_code=required)
             return Outcome.reply(token, for_version(response, context.api_version))
-        return self._join(token, request, context, group, member_id, now_ms)
+        return self._join(token, request, context, group, member_id, now)
 
     def _join(
         self,
@@ -92,7 +89,7 @@ class ClassicProtocolMembers:
         context: GroupRequestContext,
         group: ConsumerGroup,
         member_id: str,
-        now_ms: int,
+        now: Now,
     ) -> Outcome:
         upkeep = self._upkeep
         made: list[CoordinatorRecord] = []
@@ -102,17 +99,17 @@ class ClassicProtocolMembers:
         subscription = _subscription(request)
         new = _updated(old, request, subscription, context)
 
-        update = upkeep.update(group, now_ms)
+        update = upkeep.update(group, now)
         has_changed = update.update_member(old, new, upkeep.topics_version)
         if is_downgrade:
-            moved = self._downgrade(group, update, new, subscription, has_changed, made, now_ms)
+            moved = self._downgrade(group, update, new, subscription, has_changed, made, now)
         else:
             target_epoch, target = update.update_target(old, new)
             owned = owned_partitions(subscription, upkeep.image)
             moved = update.reconcile(new, target_epoch, target, owned, has_changed)
             made += update.records
-            upkeep.start_session(group.group_id, moved, now_ms)
-            upkeep.joined(group.group_id, member_id, now_ms, moved.rebalance_timeout_ms)
+            upkeep.start_session(group.group_id, moved, now)
+            upkeep.joined(group.group_id, member_id, now, moved.rebalance_timeout_ms)
         response = JoinGroupResponse(
             member_id=moved.member_id,
             generation_id=moved.member_epoch,
@@ -129,7 +126,7 @@ class ClassicProtocolMembers:
         subscription: ConsumerProtocolSubscription,
         has_changed: bool,
         made: list[CoordinatorRecord],
-        now_ms: int,
+        now: Now,
     ) -> ConsumerGroupMember:
         """The last member of the new protocol has rejoined as a classic one.
 
@@ -148,7 +145,7 @@ class ClassicProtocolMembers:
             target = group.target(member)
             member = update.reconcile(member, group.assignment_epoch, target, owned, has_changed)
         made += update.records
-        made += convert_to_classic(group, [], member, image, now_ms, will_rebalance=needs_rebalance)
+        made += convert_to_classic(group, [], member, image, now, will_rebalance=needs_rebalance)
         reason = f"Downgrade group {group.group_id} from consumer to classic with stale assignment."
         self._upkeep.downgrade(group, reason if needs_rebalance else "")
         return member
@@ -169,7 +166,7 @@ class ClassicProtocolMembers:
             )
         return known_static_member(group, instance_id, member_id)
 
-    def sync(self, token: int, request: SyncGroupRequest, now_ms: int) -> Outcome:
+    def sync(self, token: int, request: SyncGroupRequest, now: Now) -> Outcome:
         upkeep = self._upkeep
         group = upkeep.groups[request.group_id]
         member = _classic_member(group, request.member_id, request.group_instance_id)
@@ -186,11 +183,11 @@ class ClassicProtocolMembers:
         # A member that is revoking partitions has already joined, and must finish that first.
         is_behind = group.assignment_epoch > member.member_epoch
         if is_behind and member.state != UNREVOKED_PARTITIONS:
-            upkeep.expect_join(group.group_id, member, now_ms)
+            upkeep.expect_join(group.group_id, member, now)
             message = f"member {member.member_id} should rejoin {group.group_id} to catch up"
             raise ApiError(ErrorCode.REBALANCE_IN_PROGRESS, message)
         upkeep.synced(group.group_id, member.member_id)
-        upkeep.start_session(group.group_id, member, now_ms)
+        upkeep.start_session(group.group_id, member, now)
         version = protocol_version(first.metadata)
         response = SyncGroupResponse(
             protocol_type=request.protocol_type,
@@ -199,22 +196,22 @@ class ClassicProtocolMembers:
         )
         return Outcome.reply(token, response)
 
-    def heartbeat(self, request: HeartbeatRequest, now_ms: int) -> None:
+    def heartbeat(self, request: HeartbeatRequest, now: Now) -> None:
         """Raises ApiError REBALANCE_IN_PROGRESS if the member must join again."""
         upkeep = self._upkeep
         group = upkeep.groups[request.group_id]
         member = _classic_member(group, request.member_id, request.group_instance_id)
         _check_generation(member, request.generation_id)
-        upkeep.start_session(group.group_id, member, now_ms)
+        upkeep.start_session(group.group_id, member, now)
         has_free_partitions = (
             member.state == UNRELEASED_PARTITIONS and not group.waits_for_unreleased(member)
         )
         is_behind = member.member_epoch < group.assignment_epoch
         if is_behind or member.state == UNREVOKED_PARTITIONS or has_free_partitions:
-            upkeep.expect_join(group.group_id, member, now_ms)
+            upkeep.expect_join(group.group_id, member, now)
             raise ApiError(ErrorCode.REBALANCE_IN_PROGRESS)
 
-    def leave(self, token: int, request: LeaveGroupRequest, now_ms: int) -> Outcome:
+    def leave(self, token: int, request: LeaveGroupRequest, now: Now) -> Outcome:
         group = self._upkeep.groups[request.group_id]
         leaving: dict[str, ConsumerGroupMember] = {}
         results = []
@@ -227,7 +224,7 @@ class ClassicProtocolMembers:
             else:
                 leaving[member.member_id] = member
             results.append(result)
-        made = self._upkeep.remove_members(group, list(leaving.values()), now_ms)
+        made = self._upkeep.remove_members(group, list(leaving.values()), now)
         return Outcome(made, [Reply(token, LeaveGroupResponse(members=results))])
 
 

@@ -1,7 +1,7 @@
 """The records of consumer groups in ``__consumer_offsets``, and their tombstones."""
 
+from moldau.coordinator.outcome import CoordinatorRecord
 from moldau.group_coordinator.consumer.member import Assigned, ConsumerGroupMember, Target
-from moldau.group_coordinator.outcome import CoordinatorRecord
 from moldau.protocol.records.group_coordinator import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupCurrentMemberAssignmentValue,

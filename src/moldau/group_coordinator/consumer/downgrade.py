@@ -7,6 +7,8 @@ have to take over partitions of others, they rebalance.
 
 from collections.abc import Iterable, Mapping
 
+from moldau.clock import Now
+from moldau.coordinator.outcome import CoordinatorRecord
 from moldau.errors import ApiError, ErrorCode
 from moldau.group_coordinator.classic_group import ClassicGroup
 from moldau.group_coordinator.classic_member import ClassicMember
@@ -18,7 +20,6 @@ from moldau.group_coordinator.consumer.consumer_protocol import (
 from moldau.group_coordinator.consumer.group import ConsumerGroup
 from moldau.group_coordinator.consumer.member import NO_TARGET, ConsumerGroupMember, Target
 from moldau.group_coordinator.consumer.settings import GroupSettings
-from moldau.group_coordinator.outcome import CoordinatorRecord
 from moldau.group_coordinator.records import group_metadata_record
 from moldau.metadata.image import MetadataImage
 from moldau.protocol.messages.join_group import JoinGroupRequestProtocol
@@ -56,7 +57,7 @@ def convert_to_classic(
     leaving: Iterable[ConsumerGroupMember],
     joining: ConsumerGroupMember | None,
     image: MetadataImage,
-    now_ms: int,
+    now: Now,
     *,
     will_rebalance: bool,
 ) -> list[CoordinatorRecord]:
@@ -84,7 +85,7 @@ def convert_to_classic(
     made = group.tombstones(replaced)
     try:
         targets = _held(members) if will_rebalance else _targets(group, members, replaced)
-        classic = _classic_group(group, members, targets, image, now_ms)
+        classic = _classic_group(group, members, targets, image, now)
         made.append(group_metadata_record(classic))
     except MalformedMessage as error:
         message = f"Cannot downgrade the consumer group {group.group_id}: {error}."
@@ -97,13 +98,13 @@ def _classic_group(
     members: Iterable[ConsumerGroupMember],
     targets: Mapping[str, Target],
     image: MetadataImage,
-    now_ms: int,
+    now: Now,
 ) -> ClassicGroup:
     classic = ClassicGroup(
         group.group_id,
         generation_id=group.group_epoch,
         protocol_type=PROTOCOL_TYPE,
-        state_timestamp_ms=now_ms,
+        state_timestamp_ms=now.wall_ms,
     )
     for member in members:
         assert member.classic is not None

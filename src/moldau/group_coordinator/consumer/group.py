@@ -10,6 +10,7 @@ assigned while another member owns it.
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from moldau.coordinator.outcome import CoordinatorRecord
 from moldau.errors import ApiError, ErrorCode
 from moldau.group_coordinator.consumer import consumer_records as records
 from moldau.group_coordinator.consumer.member import (
@@ -26,7 +27,6 @@ from moldau.group_coordinator.consumer.subscription import (
     Subscriptions,
     subscriptions_of,
 )
-from moldau.group_coordinator.outcome import CoordinatorRecord
 from moldau.metadata.image import MetadataImage
 from moldau.protocol.messages.consumer_group_describe import (
     Assignment,

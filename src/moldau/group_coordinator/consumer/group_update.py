@@ -11,6 +11,8 @@ Here they are resolved immediately, so that it has its partitions at once.
 
 from collections.abc import Mapping
 
+from moldau.clock import Now
+from moldau.coordinator.outcome import CoordinatorRecord
 from moldau.group_coordinator.consumer import consumer_records as records
 from moldau.group_coordinator.consumer.assignors import ASSIGNORS
 from moldau.group_coordinator.consumer.assignors.spec import GroupSpec, MemberSpec
@@ -35,7 +37,6 @@ from moldau.group_coordinator.consumer.subscription import (
     subscribed_topics,
     subscriptions_of,
 )
-from moldau.group_coordinator.outcome import CoordinatorRecord
 from moldau.metadata.image import MetadataImage
 
 
@@ -48,7 +49,7 @@ class GroupUpdate:
         settings: GroupSettings,
         hashes: MetadataHashes,
         image: MetadataImage,
-        now_ms: int,
+        now: Now,
     ) -> None:
         self.group = group
         self.records: list[CoordinatorRecord] = []
@@ -57,7 +58,7 @@ class GroupUpdate:
         self._settings = settings
         self._hashes = hashes
         self._image = image
-        self._now_ms = now_ms
+        self._now = now
 
     def update_member(
         self,
@@ -83,7 +84,7 @@ class GroupUpdate:
         topics_changed = self._update_regexes(old, new, topics_version)
         has_changed = names_changed or regex_changed
         should_bump = has_changed or topics_changed or must_assign
-        if should_bump or self._now_ms >= self.group.metadata_fresh_until_ms:
+        if should_bump or self._now.monotonic_ms >= self.group.metadata_fresh_until_ms:
             self._update_epoch(old, new, should_bump)
         return has_changed
 
@@ -111,7 +112,7 @@ class GroupUpdate:
         if not stale:
             return False
         has_changed = False
-        fresh = resolve_regexes(stale, self._image, self._now_ms)
+        fresh = resolve_regexes(stale, self._image, self._now.wall_ms)
         for regex, found in fresh.items():
             known = self.resolved.get(regex)
             has_changed |= found.topics != (() if known is None else known.topics)
@@ -123,10 +124,12 @@ class GroupUpdate:
         known = [self.resolved[regex] for regex in used if regex in self.resolved]
         if known:
             refreshed_ms = max(found.timestamp_ms for found in known)
-            age_ms = self._now_ms - refreshed_ms
+            age_ms = self._now.wall_ms - refreshed_ms
             has_new_topics = min(found.version for found in known) < topics_version
             is_old = age_ms > self._settings.regex_refresh_interval_ms
-            if age_ms > REGEX_REFRESH_MIN_INTERVAL_MS and (has_new_topics or is_old):
+            # A negative age: the wall clock was set back since.
+            is_recent = 0 <= age_ms <= REGEX_REFRESH_MIN_INTERVAL_MS
+            if not is_recent and (has_new_topics or is_old):
                 return list(used)
         return [regex for regex in used if regex not in self.resolved]
 
@@ -141,7 +144,7 @@ class GroupUpdate:
             self.records.append(
                 records.group_record(group.group_id, self.group_epoch, metadata_hash)
             )
-        group.metadata_fresh_until_ms = self._now_ms + METADATA_REFRESH_INTERVAL_MS
+        group.metadata_fresh_until_ms = self._now.monotonic_ms + METADATA_REFRESH_INTERVAL_MS
         if group.has_partition_metadata_record:
             self.records.append(records.partition_metadata_tombstone(group.group_id))
 
@@ -163,7 +166,7 @@ class GroupUpdate:
             if target != group.targets.get(member.member_id):
                 self.records.append(records.target_record(group.group_id, member.member_id, target))
         self.records.append(
-            records.target_epoch_record(group.group_id, self.group_epoch, self._now_ms)
+            records.target_epoch_record(group.group_id, self.group_epoch, self._now.wall_ms)
         )
         return self.group_epoch, assignment[new.member_id]
 
@@ -171,7 +174,9 @@ class GroupUpdate:
         """Whether the assignment interval has passed, so that many joins need one assignment."""
         last_ms = self.group.assignment_timestamp_ms
         interval_ms = self._settings.assignment_interval_ms(self.group.group_id, self._image)
-        return last_ms == 0 or interval_ms == 0 or self._now_ms >= last_ms + interval_ms
+        # Not before the last one either: then the wall clock was set back since.
+        is_too_soon = last_ms <= self._now.wall_ms < last_ms + interval_ms
+        return last_ms == 0 or interval_ms == 0 or not is_too_soon
 
     def _spec(
         self,

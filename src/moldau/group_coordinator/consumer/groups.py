@@ -12,7 +12,9 @@ topics again; both are rebuilt when the shard is loaded.
 import random
 from collections.abc import Container, Sequence
 
+from moldau.clock import Now
 from moldau.config.broker import BrokerConfig
+from moldau.coordinator.outcome import CoordinatorRecord, Outcome
 from moldau.errors import ApiError, ErrorCode
 from moldau.group_coordinator.classic_group import ClassicGroup, for_version
 from moldau.group_coordinator.consumer.classic_protocol import ClassicProtocolMembers
@@ -25,7 +27,7 @@ from moldau.group_coordinator.consumer.offset_checks import (
 )
 from moldau.group_coordinator.consumer.replaying import replay_record
 from moldau.group_coordinator.consumer.upkeep import Upkeep
-from moldau.group_coordinator.outcome import CoordinatorRecord, GroupRequestContext, Outcome
+from moldau.group_coordinator.request_context import GroupRequestContext
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage
 from moldau.protocol.message import Message
@@ -71,12 +73,10 @@ class ConsumerGroups:
         """Apply the record; False if it is not a record of consumer groups."""
         return replay_record(self.groups, key, value)
 
-    def on_loaded(self, now_ms: int) -> None:
-        self._upkeep.start_all_timers(now_ms)
+    def on_loaded(self, now: Now) -> None:
+        self._upkeep.start_all_timers(now)
 
-    def on_metadata(
-        self, image: MetadataImage, delta: MetadataDelta | None, now_ms: int
-    ) -> Outcome:
+    def on_metadata(self, image: MetadataImage, delta: MetadataDelta | None) -> Outcome:
         """Groups whose topics changed check them with the next heartbeat of a member."""
         upkeep = self._upkeep
         upkeep.image = image
@@ -101,8 +101,8 @@ class ConsumerGroups:
             upkeep.refresh_metadata_of(names)
         return Outcome()
 
-    def tick(self, now_ms: int) -> Outcome:
-        return self._upkeep.expire(now_ms)
+    def tick(self, now: Now) -> Outcome:
+        return self._upkeep.expire(now)
 
     def next_deadline_ms(self) -> int | None:
         return self._upkeep.next_deadline_ms()
@@ -114,14 +114,14 @@ class ConsumerGroups:
         token: int,
         request: ConsumerGroupHeartbeatRequest,
         context: GroupRequestContext,
-        now_ms: int,
+        now: Now,
         image: MetadataImage,
         classic_group: ClassicGroup | None = None,
     ) -> Outcome:
         """``classic_group`` is the one with this id, if it exists; it may be converted."""
         self._upkeep.image = image
         try:
-            return self._heartbeats.handle(token, request, context, classic_group, now_ms)
+            return self._heartbeats.handle(token, request, context, classic_group, now)
         except ApiError as error:
             return Outcome.reply(
                 token,
@@ -186,12 +186,12 @@ class ConsumerGroups:
         token: int,
         request: JoinGroupRequest,
         context: GroupRequestContext,
-        now_ms: int,
+        now: Now,
         image: MetadataImage,
     ) -> Outcome:
         self._upkeep.image = image
         try:
-            return self._classic.join(token, request, context, now_ms)
+            return self._classic.join(token, request, context, now)
         except ApiError as error:
             response = JoinGroupResponse(error_code=int(error.code))
             return Outcome.reply(token, for_version(response, context.api_version))
@@ -201,20 +201,20 @@ class ConsumerGroups:
         token: int,
         request: SyncGroupRequest,
         context: GroupRequestContext,
-        now_ms: int,
+        now: Now,
         image: MetadataImage,
     ) -> Outcome:
         self._upkeep.image = image
         try:
-            return self._classic.sync(token, request, now_ms)
+            return self._classic.sync(token, request, now)
         except ApiError as error:
             return Outcome.reply(token, SyncGroupResponse(error_code=int(error.code)))
 
     def classic_heartbeat(
-        self, token: int, request: HeartbeatRequest, context: GroupRequestContext, now_ms: int
+        self, token: int, request: HeartbeatRequest, context: GroupRequestContext, now: Now
     ) -> Outcome:
         try:
-            self._classic.heartbeat(request, now_ms)
+            self._classic.heartbeat(request, now)
         except ApiError as error:
             return Outcome.reply(token, HeartbeatResponse(error_code=int(error.code)))
         return Outcome.reply(token, HeartbeatResponse())
@@ -224,11 +224,11 @@ class ConsumerGroups:
         token: int,
         request: LeaveGroupRequest,
         context: GroupRequestContext,
-        now_ms: int,
+        now: Now,
         image: MetadataImage,
     ) -> Outcome:
         self._upkeep.image = image
         try:
-            return self._classic.leave(token, request, now_ms)
+            return self._classic.leave(token, request, now)
         except ApiError as error:
             return Outcome.reply(token, LeaveGroupResponse(error_code=int(error.code)))

@@ -1,5 +1,7 @@
 """ConsumerGroupHeartbeat: joining, staying in and leaving a consumer group (KIP-848)."""
 
+from moldau.clock import Now
+from moldau.coordinator.outcome import CoordinatorRecord, Outcome, Reply
 from moldau.errors import ApiError, ErrorCode
 from moldau.group_coordinator.classic_group import ClassicGroup, ClassicState
 from moldau.group_coordinator.consumer import consumer_records as records
@@ -21,13 +23,8 @@ from moldau.group_coordinator.consumer.validation import (
     check_not_full,
     known_static_member,
 )
-from moldau.group_coordinator.outcome import (
-    CoordinatorRecord,
-    GroupRequestContext,
-    Outcome,
-    Reply,
-)
 from moldau.group_coordinator.records import group_metadata_tombstone
+from moldau.group_coordinator.request_context import GroupRequestContext
 from moldau.ids import new_uuid, uuid_to_str
 from moldau.protocol.messages.consumer_group_heartbeat import (
     Assignment,
@@ -49,13 +46,13 @@ class Heartbeats:
         request: ConsumerGroupHeartbeatRequest,
         context: GroupRequestContext,
         classic_group: ClassicGroup | None,
-        now_ms: int,
+        now: Now,
     ) -> Outcome:
         check_heartbeat(request, context.api_version, self._upkeep.settings.assignors)
         if request.member_epoch in (LEAVE_GROUP_EPOCH, LEAVE_GROUP_STATIC_EPOCH):
-            return self._leave(token, request, classic_group, now_ms)
+            return self._leave(token, request, classic_group, now)
         out = Outcome()
-        group = self._group(request, classic_group, now_ms, out)
+        group = self._group(request, classic_group, now, out)
         max_size = self._upkeep.settings.max_size
         check_not_full(group, request.member_id, request.instance_id, max_size)
         member_id = request.member_id or uuid_to_str(new_uuid(self._upkeep.rng))
@@ -63,7 +60,7 @@ class Heartbeats:
         old = self._member(group, member_id, request, owned, out.records)
         new = _updated(old, request, context)
 
-        update = self._upkeep.update(group, now_ms)
+        update = self._upkeep.update(group, now)
         has_changed = update.update_member(
             old,
             new,
@@ -74,8 +71,8 @@ class Heartbeats:
         moved = update.reconcile(new, target_epoch, target, owned, has_changed)
         out.records += update.records
         if moved is not new:
-            self._upkeep.follow_revocation(group.group_id, moved, now_ms)
-        self._upkeep.start_session(group.group_id, moved, now_ms)
+            self._upkeep.follow_revocation(group.group_id, moved, now)
+        self._upkeep.start_session(group.group_id, moved, now)
         out.replies.append(Reply(token, self._response(request, old, moved)))
         return out
 
@@ -83,7 +80,7 @@ class Heartbeats:
         self,
         request: ConsumerGroupHeartbeatRequest,
         classic_group: ClassicGroup | None,
-        now_ms: int,
+        now: Now,
         out: Outcome,
     ) -> ConsumerGroup:
         """The group, created or converted from a classic group if necessary."""
@@ -108,7 +105,7 @@ class Heartbeats:
         classic_group.answer_all_waiting(ErrorCode.REBALANCE_IN_PROGRESS, out)
         out.records += made
         for member in group.members.values():
-            upkeep.start_session(group_id, member, now_ms)
+            upkeep.start_session(group_id, member, now)
         return group
 
     def _was_rebalancing(self, group: ConsumerGroup, classic_group: ClassicGroup | None) -> bool:
@@ -179,7 +176,7 @@ class Heartbeats:
         token: int,
         request: ConsumerGroupHeartbeatRequest,
         classic_group: ClassicGroup | None,
-        now_ms: int,
+        now: Now,
     ) -> Outcome:
         group = self._upkeep.groups.get(request.group_id)
         if group is None:
@@ -206,7 +203,7 @@ class Heartbeats:
             )
             made = [records.current_record(group.group_id, away)]
         else:
-            made = self._upkeep.remove_members(group, [member], now_ms)
+            made = self._upkeep.remove_members(group, [member], now)
         return Outcome(made, [Reply(token, response)])
 
 

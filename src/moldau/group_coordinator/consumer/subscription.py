@@ -1,15 +1,15 @@
 """Subscriptions of a group: by topic name, or by a pattern that the broker resolves.
 
-Patterns use RE2 syntax (KIP-848) and must match the whole topic name. RE2 takes time in
-proportion to the name, whatever the pattern: with Python's own engine, a client could keep the
-broker busy for hours. A resolved pattern is written to the log with the offset of the metadata
-image it was resolved on, so that after a restart the coordinator knows which topics are new.
+Patterns use RE2 syntax (KIP-848) and must match the whole topic name. A resolved pattern is written
+to the log with the offset of the metadata image it was resolved on, so that after a restart the
+coordinator knows which topics are new.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
-from moldau.errors import ApiError, ErrorCode
+from moldau.coordinator.patterns import compile_pattern
+from moldau.errors import ApiError
 from moldau.group_coordinator.consumer.member import ConsumerGroupMember
 from moldau.metadata.image import MetadataImage
 
@@ -85,21 +85,11 @@ def subscribed_topics(
 
 def compile_regex(regex: str) -> Callable[[str], object | None]:
     """A function that matches whole names. Raises ApiError INVALID_REGULAR_EXPRESSION."""
-    import re2  # only a few groups need it, and importing it slows the start down
-
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        match: Callable[[str], object | None] = re2.compile(regex, options).fullmatch
-    except re2.error as error:
-        reason = error.args[0].decode() if isinstance(error.args[0], bytes) else str(error)
-        message = f"SubscribedTopicRegex `{regex}` is not a valid regular expression: {reason}."
-        raise ApiError(ErrorCode.INVALID_REGULAR_EXPRESSION, message) from None
-    return match
+    return compile_pattern("SubscribedTopicRegex", regex)
 
 
 def resolve_regexes(
-    regexes: Iterable[str], image: MetadataImage, now_ms: int
+    regexes: Iterable[str], image: MetadataImage, wall_ms: int
 ) -> dict[str, ResolvedRegex]:
     """Every pattern with the topics it matches now; an invalid one matches nothing."""
     names = sorted(image.topics_by_name)
@@ -111,5 +101,5 @@ def resolve_regexes(
             topics: tuple[str, ...] = ()
         else:
             topics = tuple(name for name in names if match(name) is not None)
-        resolved[regex] = ResolvedRegex(topics, image.offset, now_ms)
+        resolved[regex] = ResolvedRegex(topics, image.offset, wall_ms)
     return resolved

@@ -7,6 +7,7 @@ assignment they had. ``downgrade`` is the reverse.
 
 from collections.abc import Iterable, Sequence
 
+from moldau.coordinator.outcome import CoordinatorRecord
 from moldau.errors import ApiError, ErrorCode
 from moldau.group_coordinator.classic_group import ClassicGroup
 from moldau.group_coordinator.classic_member import ClassicMember
@@ -31,7 +32,6 @@ from moldau.group_coordinator.consumer.reconciliation import Owned
 from moldau.group_coordinator.consumer.replaying import replay_record
 from moldau.group_coordinator.consumer.settings import GroupSettings
 from moldau.group_coordinator.consumer.subscription import subscriptions_of
-from moldau.group_coordinator.outcome import CoordinatorRecord
 from moldau.group_coordinator.records import group_metadata_tombstone
 from moldau.metadata.image import MetadataImage
 from moldau.protocol.messages.join_group import JoinGroupRequestProtocol

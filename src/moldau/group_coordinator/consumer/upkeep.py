@@ -8,7 +8,9 @@ import random
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from moldau.clock import Now
 from moldau.config.broker import BrokerConfig
+from moldau.coordinator.outcome import CoordinatorRecord, Outcome
 from moldau.group_coordinator.consumer import consumer_records as records
 from moldau.group_coordinator.consumer.downgrade import convert_to_classic, may_downgrade
 from moldau.group_coordinator.consumer.group import ConsumerGroup
@@ -18,7 +20,6 @@ from moldau.group_coordinator.consumer.metadata_hash import MetadataHashes
 from moldau.group_coordinator.consumer.settings import GroupSettings
 from moldau.group_coordinator.consumer.subscription import subscriptions_of
 from moldau.group_coordinator.consumer.validation import check_instance_is_released
-from moldau.group_coordinator.outcome import CoordinatorRecord, Outcome
 from moldau.group_coordinator.timers import JOIN, SESSION, SYNC, Timers
 from moldau.metadata.image import EMPTY_IMAGE, MetadataImage
 
@@ -42,39 +43,39 @@ class Upkeep:
         # The epoch that a member must leave before its rebalance timer fires.
         self._rebalance_epochs: dict[tuple[str, str], int] = {}
 
-    def update(self, group: ConsumerGroup, now_ms: int) -> GroupUpdate:
-        return GroupUpdate(group, self.settings, self.hashes, self.image, now_ms)
+    def update(self, group: ConsumerGroup, now: Now) -> GroupUpdate:
+        return GroupUpdate(group, self.settings, self.hashes, self.image, now)
 
     # Timers
 
-    def start_session(self, group_id: str, member: ConsumerGroupMember, now_ms: int) -> None:
+    def start_session(self, group_id: str, member: ConsumerGroupMember, now: Now) -> None:
         if member.classic is not None:
             timeout_ms = member.classic.session_timeout_ms
         else:
             timeout_ms = self.settings.session_timeout_ms(group_id, self.image)
-        self._timers.schedule((SESSION, group_id, member.member_id), now_ms + timeout_ms)
+        self._timers.schedule((SESSION, group_id, member.member_id), now.monotonic_ms + timeout_ms)
 
-    def follow_revocation(self, group_id: str, member: ConsumerGroupMember, now_ms: int) -> None:
+    def follow_revocation(self, group_id: str, member: ConsumerGroupMember, now: Now) -> None:
         """Start the rebalance timeout of a member that must revoke partitions."""
         key = (group_id, member.member_id)
         if member.state == UNREVOKED_PARTITIONS:
             self._rebalance_epochs[key] = member.member_epoch
-            deadline_ms = now_ms + member.rebalance_timeout_ms
+            deadline_ms = now.monotonic_ms + member.rebalance_timeout_ms
             self._timers.schedule((_REBALANCE, *key), deadline_ms)
         else:
             self._rebalance_epochs.pop(key, None)
             self._timers.cancel((_REBALANCE, *key))
 
-    def expect_join(self, group_id: str, member: ConsumerGroupMember, now_ms: int) -> None:
+    def expect_join(self, group_id: str, member: ConsumerGroupMember, now: Now) -> None:
         """A classic member must join again; repeating the request does not extend its time."""
         key = (JOIN, group_id, member.member_id)
         if key not in self._timers:
-            self._timers.schedule(key, now_ms + member.rebalance_timeout_ms)
+            self._timers.schedule(key, now.monotonic_ms + member.rebalance_timeout_ms)
 
-    def joined(self, group_id: str, member_id: str, now_ms: int, timeout_ms: int) -> None:
+    def joined(self, group_id: str, member_id: str, now: Now, timeout_ms: int) -> None:
         """A classic member has joined and must sync now."""
         self._timers.cancel((JOIN, group_id, member_id))
-        self._timers.schedule((SYNC, group_id, member_id), now_ms + timeout_ms)
+        self._timers.schedule((SYNC, group_id, member_id), now.monotonic_ms + timeout_ms)
 
     def synced(self, group_id: str, member_id: str) -> None:
         self._timers.cancel((SYNC, group_id, member_id))
@@ -87,10 +88,10 @@ class Upkeep:
     def next_deadline_ms(self) -> int | None:
         return 0 if self.downgraded else self._timers.next_deadline_ms()
 
-    def expire(self, now_ms: int) -> Outcome:
+    def expire(self, now: Now) -> Outcome:
         """Remove expired members; those of one group together, in one epoch."""
         late: dict[str, dict[str, ConsumerGroupMember]] = {}
-        while (key := self._timers.pop_due(now_ms)) is not None:
+        while (key := self._timers.pop_due(now.monotonic_ms)) is not None:
             kind, group_id, member_id = key
             group = self.groups.get(group_id)
             member = None if group is None else group.members.get(member_id)
@@ -103,21 +104,19 @@ class Upkeep:
             late.setdefault(group_id, {})[member_id] = member
         out = Outcome()
         for group_id, members in late.items():
-            out.records += self.remove_members(
-                self.groups[group_id], list(members.values()), now_ms
-            )
+            out.records += self.remove_members(self.groups[group_id], list(members.values()), now)
         return out
 
     # Members come and go
 
     def remove_members(
-        self, group: ConsumerGroup, members: Sequence[ConsumerGroupMember], now_ms: int
+        self, group: ConsumerGroup, members: Sequence[ConsumerGroupMember], now: Now
     ) -> list[CoordinatorRecord]:
         """Remove members. If only classic ones are left, the group becomes classic."""
         if not members:
             return []
         if may_downgrade(group, members, self.settings):
-            made = convert_to_classic(group, members, None, self.image, now_ms, will_rebalance=True)
+            made = convert_to_classic(group, members, None, self.image, now, will_rebalance=True)
             reason = (
                 f"Downgrade group {group.group_id} from consumer to classic for member leaving."
             )
@@ -170,13 +169,13 @@ class Upkeep:
         made.append(records.current_record(group_id, member))
         return member
 
-    def start_all_timers(self, now_ms: int) -> None:
+    def start_all_timers(self, now: Now) -> None:
         """After loading, every member gets a full session timeout."""
         for group_id, group in self.groups.items():
             for member in group.members.values():
-                self.start_session(group_id, member, now_ms)
+                self.start_session(group_id, member, now)
                 if member.state == UNREVOKED_PARTITIONS and not member.uses_classic_protocol:
-                    self.follow_revocation(group_id, member, now_ms)
+                    self.follow_revocation(group_id, member, now)
 
     def refresh_metadata_of(self, topics: Iterable[str]) -> None:
         """Groups subscribed to one of these topics check them with the next heartbeat."""

@@ -17,7 +17,7 @@ _WRITERS = {
     "float64": "write_f64_be",
     "uuid": "write_uuid",
 }
-_PARAMETERS = {"writer", "parts", "message", "version", "count", "body"}
+_PARAMETERS = {"writer", "parts", "message", "version", "count", "body", "packed"}
 
 
 def _local(field: Field) -> str:
@@ -107,7 +107,15 @@ class _Writer:
             kind = LIST_NAMES.get(field.type, field.type)
             body.append(f"write_{prefix}{kind}_list({writer}, {local})")
         lines = [f"{local} = message.{field.name}"]
-        if layout.nullable:
+        if field.is_packed:
+            assert field.struct is not None
+            prefix = "compact_" if layout.compact else ""
+            write = f"write_{prefix}rows({writer}, packed, {field.struct.fixed_size})"
+            lines.insert(0, f"packed = message.packed_{field.name}")
+            lines += ["if packed is not None:", f"    {write}"]
+            assert layout.nullable
+            lines += [f"elif {local} is None:", f"    {null}", "else:", *indent(body)]
+        elif layout.nullable:
             lines += [f"if {local} is None:", f"    {null}", "else:", *indent(body)]
         elif field.can_be_null:
             lines += [f"if {local} is None:", f"    {self._missing(field)}", *body]

@@ -23,7 +23,7 @@ _IMPORTS = {
     "moldau.ids": r"NO_UUID",
     "moldau.protocol.file_region": r"Part",
     "moldau.protocol.giving_way": r"give_way",
-    "moldau.protocol.message": r"NO_ITEMS|Struct|Message",
+    "moldau.protocol.message": r"NO_ITEMS|PackedRows|Struct|Message",
     "moldau.protocol.reading": (
         r"LONG_RUN|MalformedMessage|malformed|unknown_version|wrong_tag_size|skip_tags|"
         r"read_(?:u?varint|i8|u16|u32|uuid|tag|(?:compact_)?(?:nullable_)?"
@@ -32,7 +32,7 @@ _IMPORTS = {
     "moldau.protocol.writing": (
         r"unsupported_version|unsupported_field|null_field|"
         r"write_(?:u?varint|bool|i8|u16|u32|uuid|tag|(?:compact_)?(?:nullable_)?"
-        r"(?:string|bytes|records)|(?:i8|i16|i32|i64|uuid|string|compact_string)_list)"
+        r"(?:string|bytes|records|rows)|(?:i8|i16|i32|i64|uuid|string|compact_string)_list)"
     ),
 }
 _SECTIONS = (("typing",), ("librt.strings", "mypy_extensions"))
@@ -97,12 +97,15 @@ def _parameter(message: Message, field: Field) -> tuple[str, str]:
 def _body(message: Message, fields: Sequence[Field]) -> list[str]:
     """The common part of structs and messages."""
     names = ", ".join(f'"{field.name}"' for field in fields) + ("," if len(fields) == 1 else "")
-    lines = [f"__slots__ = ({names})", f"FIELDS: ClassVar[tuple[str, ...]] = ({names})"]
+    packed = [f"packed_{field.name}" for field in fields if field.is_packed]
+    slots = "".join(f', "{name}"' for name in packed)
+    lines = [f"__slots__ = ({names}{slots})", f"FIELDS: ClassVar[tuple[str, ...]] = ({names})"]
     if fields:
         pairs = [_parameter(message, field) for field in fields]
         parameters = ", ".join(parameter for parameter, _ in pairs)
         lines += ["", f"def __init__(self, {parameters}) -> None:"]
         lines += indent([assignment for _, assignment in pairs])
+        lines += indent([f"self.{name}: PackedRows | None = None" for name in packed])
     return lines
 
 

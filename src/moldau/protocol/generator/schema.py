@@ -9,7 +9,7 @@ and holds a ``request`` and a ``response``; a record file holds ``record`` (meta
 ``key`` and ``value`` (coordinator logs) or ``data`` messages, each with ``versions`` and
 ``flexible`` on its own line. Fields follow, indented::
 
-    name type [versions] [tag=N] [default=X] [ignorable]
+    name type [versions] [tag=N] [default=X] [ignorable] [packed]
 
 * ``versions``: ``5+``, ``3-12`` or ``7``; omitted if the field is in every version of the
   enclosing struct or message.
@@ -18,6 +18,9 @@ and holds a ``request`` and a ``response``; a record file holds ``record`` (meta
 * ``tag``: a tagged field (KIP-482). ``default``: the value if the version lacks the field or
   the tag is not sent; otherwise zero, empty, or a struct of defaults.
 * ``ignorable``: a value is dropped if the version lacks the field; otherwise that is an error.
+* ``packed``: an array of structs of 64-bit numbers that may also be given as ``packed_name``, rows
+  of a file that contain them (``PackedRows``). Thousands of them are copied then, without an object
+  for each.
 
 The fields of a struct are indented under its first use, or listed in a ``struct`` block; its
 name is valid in the whole file. Lines beginning with ``#`` are comments.
@@ -89,6 +92,7 @@ class Field:
     default: str | None
     ignorable: bool
     struct: "Struct | None" = None
+    is_packed: bool = False
 
     @property
     def is_struct(self) -> bool:
@@ -109,6 +113,11 @@ class Field:
 class Struct:
     name: str
     fields: list[Field] = field(default_factory=list)
+
+    @property
+    def fixed_size(self) -> int:
+        """The size of its fields, all of which have a fixed one. Raises KeyError."""
+        return sum(FIXED_SIZES[f.type] for f in self.fields)
 
     def has_records(self) -> bool:
         """Whether it contains record batches, at any depth."""
@@ -177,6 +186,7 @@ def _parse_field(line: str, within: Versions) -> Field:
         tag=int(attributes["tag"]) if "tag" in attributes else None,
         default=attributes.get("default"),
         ignorable="ignorable" in attributes,
+        is_packed="packed" in attributes,
     )
 
 

@@ -19,7 +19,7 @@ from mypy_extensions import i64
 from moldau.ids import NO_UUID
 from moldau.protocol.file_region import Part
 from moldau.protocol.giving_way import give_way
-from moldau.protocol.message import NO_ITEMS, Message, Struct
+from moldau.protocol.message import NO_ITEMS, Message, PackedRows, Struct
 from moldau.protocol.reading import (
     LONG_RUN,
     malformed,
@@ -46,10 +46,12 @@ from moldau.protocol.writing import (
     unsupported_version,
     write_compact_nullable_records,
     write_compact_nullable_string,
+    write_compact_rows,
     write_compact_string,
     write_i8,
     write_i32_list,
     write_nullable_records,
+    write_rows,
     write_string,
     write_tag,
     write_uuid,
@@ -400,7 +402,7 @@ def _write_aborted_transaction(writer: BytesWriter, message: AbortedTransaction,
 
 
 class PartitionData(Struct):
-    __slots__ = ("partition_index", "error_code", "high_watermark", "last_stable_offset", "log_start_offset", "diverging_epoch", "current_leader", "snapshot_id", "aborted_transactions", "preferred_read_replica", "records")
+    __slots__ = ("partition_index", "error_code", "high_watermark", "last_stable_offset", "log_start_offset", "diverging_epoch", "current_leader", "snapshot_id", "aborted_transactions", "preferred_read_replica", "records", "packed_aborted_transactions")
     FIELDS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "high_watermark", "last_stable_offset", "log_start_offset", "diverging_epoch", "current_leader", "snapshot_id", "aborted_transactions", "preferred_read_replica", "records")
 
     def __init__(self, partition_index: int = 0, error_code: int = 0, high_watermark: int = 0, last_stable_offset: int = -1, log_start_offset: int = -1, diverging_epoch: EpochEndOffset | None = None, current_leader: LeaderIdAndEpoch | None = None, snapshot_id: SnapshotId | None = None, aborted_transactions: list[AbortedTransaction] | None = NO_ITEMS, preferred_read_replica: int = -1, records: Part | None = None) -> None:
@@ -415,6 +417,7 @@ class PartitionData(Struct):
         self.aborted_transactions = [] if aborted_transactions is NO_ITEMS else aborted_transactions
         self.preferred_read_replica = preferred_read_replica
         self.records = records
+        self.packed_aborted_transactions: PackedRows | None = None
 
 
 def _read_partition_data(data: bytes, position: i64, version: i64) -> tuple[PartitionData, i64]:
@@ -493,8 +496,11 @@ def _write_partition_data(writer: BytesWriter, parts: list[Part] | None, message
     if version >= 5:
         write_i64_be(writer, message.log_start_offset)
     if version >= 12:
+        packed = message.packed_aborted_transactions
         aborted_transactions = message.aborted_transactions
-        if aborted_transactions is None:
+        if packed is not None:
+            write_compact_rows(writer, packed, 16)
+        elif aborted_transactions is None:
             writer.append(0)
         else:
             write_uvarint(writer, len(aborted_transactions) + 1)
@@ -509,8 +515,11 @@ def _write_partition_data(writer: BytesWriter, parts: list[Part] | None, message
             raise unsupported_field("PartitionData", "current_leader", version)
         if message.snapshot_id is not None and (message.snapshot_id.end_offset != -1 or message.snapshot_id.epoch != -1):
             raise unsupported_field("PartitionData", "snapshot_id", version)
+        packed = message.packed_aborted_transactions
         aborted_transactions = message.aborted_transactions
-        if aborted_transactions is None:
+        if packed is not None:
+            write_rows(writer, packed, 16)
+        elif aborted_transactions is None:
             write_i32_be(writer, -1)
         else:
             write_i32_be(writer, len(aborted_transactions))

@@ -11,7 +11,7 @@ import sys
 from struct import Struct
 from typing import Final
 
-from moldau.storage.directory_lock import LOCK_FILE, DirectoryInUse
+from moldau.storage.disk.directory_lock import LOCK_FILE, DirectoryInUse
 
 # struct flock on 64-bit Linux: type, whence, start, length, pid (zero for this kind).
 _FLOCK: Final = Struct("hhqqi4x")

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from typing import Final
 
 from moldau.record.header import NO_LEADER_EPOCH, BatchHeader
-from moldau.storage.leader_epochs import EpochEntry
+from moldau.storage.log.leader_epochs import EpochEntry
 from moldau.storage.verification.findings import MOST_PER_FILE, Finding, Severity
 
 _FOLLOWS: Final = "replicas that compare their logs by leader epochs can cut off good records"

@@ -10,7 +10,7 @@ from moldau.ids import (
     TopicPartition,
     uuid_to_str,
 )
-from moldau.storage.checkpoint import (
+from moldau.storage.disk.checkpoint import (
     CLEANER_OFFSET_CHECKPOINT,
     HIGH_WATERMARK_CHECKPOINT,
     LOG_START_OFFSET_CHECKPOINT,
@@ -22,7 +22,7 @@ from moldau.storage.checkpoint import (
     read_meta_properties,
     read_offsets,
 )
-from moldau.storage.disk import Disk
+from moldau.storage.disk.disk import Disk
 from moldau.storage.log_dirs import FUTURE, parse_directory
 from moldau.storage.verification.findings import Finding, Options, Severity, Tally
 from moldau.storage.verification.leftover_check import directory_note, leftover_notes

@@ -4,16 +4,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from moldau.ids import METADATA_TOPIC, uuid_to_str
-from moldau.storage.checkpoint import (
+from moldau.storage.disk.checkpoint import (
     LEADER_EPOCH_CHECKPOINT,
     PARTITION_METADATA,
     CorruptCheckpoint,
     read_leader_epochs,
     read_partition_metadata,
 )
-from moldau.storage.disk import Disk
-from moldau.storage.leader_epochs import EpochEntry
-from moldau.storage.segment import (
+from moldau.storage.disk.disk import Disk
+from moldau.storage.log.leader_epochs import EpochEntry
+from moldau.storage.log.segment import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
     TIME_INDEX_SUFFIX,

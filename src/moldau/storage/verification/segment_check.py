@@ -19,9 +19,9 @@ from moldau.record.header import (
     crc_is_valid,
     read_header,
 )
-from moldau.storage.batch_scan import BatchPosition, find_valid_batch_after
-from moldau.storage.disk import Disk, DiskFile
-from moldau.storage.segment import (
+from moldau.storage.disk.disk import Disk, DiskFile
+from moldau.storage.log.batch_scan import BatchPosition, find_valid_batch_after
+from moldau.storage.log.segment import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
     MAX_RELATIVE_OFFSET,

@@ -11,8 +11,8 @@ from typing import Final
 from moldau.record.control import ControlType, decode_control_key
 from moldau.record.header import BatchHeader, CorruptBatch, crc_is_valid, read_header
 from moldau.record.records import decode_records
-from moldau.storage.disk import Disk
-from moldau.storage.producer_snapshot import CorruptSnapshot, decode_snapshot, snapshot_offset
+from moldau.storage.disk.disk import Disk
+from moldau.storage.log.producer_snapshot import CorruptSnapshot, decode_snapshot, snapshot_offset
 from moldau.storage.verification.batch_check import header_problem, records_problem
 from moldau.storage.verification.findings import Finding, Severity, Tally
 

@@ -1,0 +1,1 @@
+"""Tables of PostgreSQL and SQLite as sinks and polled sources, with Confluent's options."""

@@ -1,0 +1,1 @@
+"""Sinks to files and tables of data lakes: Parquet, Delta and Iceberg."""

@@ -1,0 +1,1 @@
+"""Change data capture from PostgreSQL, in the envelopes of Debezium."""

@@ -1,0 +1,1 @@
+"""Converters between the bytes of a topic and the values of Connect, one module for each format."""

@@ -1,0 +1,3 @@
+"""Connect's data model: schemas, values and records, as in Kafka's
+``org.apache.kafka.connect.data``.
+"""

@@ -1,0 +1,49 @@
+"""The guards of offsets that are pending in a transaction: without one of them, an offset is lost,
+or there again. Each names the scenario that fails then.
+"""
+
+from typing import Final
+
+from moldau.simulator.mutations import Edit, Mutant
+
+_OFFSETS: Final = "tests/simulator/test_transaction_offsets.py"
+
+TRANSACTION_OFFSET_GUARDS: Final = (
+    Mutant(
+        "a pending offset outlives its tombstone",
+        Edit(
+            "group_coordinator/offsets.py",
+            "            if producers is not None:\n",
+            "            if False:\n",
+        ),
+        scenario=f"{_OFFSETS}::test_the_tombstone_of_an_offset_drops_what_is_pending_for_it",
+    ),
+    Mutant(
+        "a pending offset that is loaded outlives its tombstone",
+        Edit(
+            "broker/group_loading.py",
+            "        for transaction in self._open_transactions.values():\n"
+            "            transaction.pop(key, None)\n",
+            "",
+        ),
+        scenario=f"{_OFFSETS}::test_the_tombstone_of_an_offset_drops_what_is_pending_for_it",
+    ),
+    Mutant(
+        "19163: a group that has only pending offsets expires",
+        Edit(
+            "group_coordinator/shard.py",
+            "        is_free = not self._offsets.has_open_transactions(group_id)\n",
+            "        is_free = True\n",
+        ),
+        scenario=f"{_OFFSETS}::test_19163_a_group_that_has_only_pending_offsets_does_not_expire",
+    ),
+    Mutant(
+        "19163: an offset that a transaction may replace expires",
+        Edit(
+            "group_coordinator/shard.py",
+            "                or self._offsets.is_unstable(group_id, topic, partition)\n",
+            "",
+        ),
+        scenario=f"{_OFFSETS}::test_19163_a_group_that_has_only_pending_offsets_does_not_expire",
+    ),
+)

@@ -1,0 +1,103 @@
+"""Truncation of a log, for a follower whose records diverged from its leader's.
+
+Everything that refers to the records is truncated with them: segments, indexes, leader epochs,
+producer state, and the cached positions of the reader.
+
+Rules this module keeps:
+
+* Cleaning is aborted and pending flushes are invalidated first, because the records they use are
+  about to change.
+* Offsets change after the files, so that nothing is stored beyond a new log end offset.
+* Bytes in a file are never replaced by others, because a response may be about to send them
+  (KAFKA-18723): a segment that was cut gets no more batches, and an empty one gets a new file.
+"""
+
+import logging
+
+from moldau.storage.log.deleted_files import DeletedFiles
+from moldau.storage.log.log_flusher import LogFlusher
+from moldau.storage.log.log_reader import LogReader
+from moldau.storage.log.log_state import LogState
+from moldau.storage.log.log_tail import LogTail
+from moldau.storage.log.producer_replay import rebuild_producer_state
+
+_log = logging.getLogger(__name__)
+
+
+class LogTruncation:
+    """Truncates one log. It alone moves offsets back."""
+
+    __slots__ = ("_deleted", "_flusher", "_reader", "_state", "_tail")
+
+    def __init__(
+        self,
+        state: LogState,
+        tail: LogTail,
+        flusher: LogFlusher,
+        reader: LogReader,
+        deleted: DeletedFiles,
+    ) -> None:
+        self._state = state
+        self._tail = tail
+        self._flusher = flusher
+        self._reader = reader
+        self._deleted = deleted
+
+    def truncate_to(self, offset: int) -> bool:
+        """See ``PartitionLog.truncate_to``."""
+        state = self._state
+        if offset < state.high_watermark:
+            _log.warning(
+                "Truncating %s to offset %d, below its high watermark %d",
+                state.topic_partition,
+                offset,
+                state.high_watermark,
+            )
+        if offset >= state.log_end_offset:
+            # An epoch may have been assigned without a batch being written.
+            self._tail.truncate_epochs(state.log_end_offset)
+            return False
+        if offset <= state.segments.first.base_offset:
+            self.start_anew(offset, offset)
+            return True
+        wall_ms = state.context.clock.wall_ms()
+        self._prepare(offset)
+        state.cleaner_checkpoint = min(state.cleaner_checkpoint, offset)
+        try:
+            self._deleted.put_away(state.segments.remove_after(offset - 1))
+            state.segments.active.truncate_to(offset, wall_ms)
+            self._set_end(offset)
+            state.log_start_offset = min(state.log_start_offset, offset)
+            self._tail.truncate_epochs(offset)
+            rebuild_producer_state(
+                state.producers, state.segments, state.log_start_offset, offset, wall_ms
+            )
+        except OSError as error:
+            raise state.storage_error(error, f"truncating to {offset}:") from error
+        # Also if it stays: the transactions that were replayed may be complete below it.
+        state.update_high_watermark(state.high_watermark)
+        return True
+
+    def start_anew(self, offset: int, log_start_offset: int) -> None:
+        """See ``PartitionLog.truncate_fully_and_start_at``."""
+        state = self._state
+        self._prepare(offset)
+        state.cleaner_checkpoint = -1
+        try:
+            self._deleted.put_away(list(state.segments))
+            state.segments.replace_all(state.new_segment(offset))
+            self._set_end(offset)
+            self._tail.clear_epochs()
+            state.producers.truncate_fully_and_start_at(offset)
+        except OSError as error:
+            raise state.storage_error(error, f"restarting at {offset}:") from error
+        state.log_start_offset = log_start_offset
+        state.update_high_watermark(offset)
+
+    def _prepare(self, offset: int) -> None:
+        self._state.stop_cleaning()
+        self._flusher.on_cut(offset)
+
+    def _set_end(self, offset: int) -> None:
+        self._state.log_end_offset = offset
+        self._reader.forget_places()

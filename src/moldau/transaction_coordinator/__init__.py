@@ -1,0 +1,1 @@
+"""The transaction coordinator: producers, their transactions and how they end (pure)."""

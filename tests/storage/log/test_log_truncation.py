@@ -1,0 +1,148 @@
+"""Truncation removes records, and everything derived from them."""
+
+from pathlib import Path
+
+import pytest
+
+from moldau.protocol.primitives import FileRegion
+from moldau.simulator.disk import SimulatedDisk
+from moldau.storage.disk.disk import RealDisk
+from tests.storage.log_making import (
+    EPOCH,
+    SMALL_SEGMENTS,
+    START_MS,
+    Later,
+    append,
+    batch,
+    data_of,
+    new_log,
+    new_log_with,
+    read_all,
+    reopened,
+)
+
+
+def test_a_flush_that_was_overtaken_by_a_truncation_moves_nothing() -> None:
+    executor = Later()
+    log = new_log(config=SMALL_SEGMENTS, executor=executor)
+    for _ in range(4):
+        append(log, b"x" * 150)
+    log.truncate_to(1)
+    append(log, b"y")
+    executor.run()
+    # What was cut was flushed up to there; the flushes before it were of other batches.
+    assert log.recovery_point == 1
+
+
+@pytest.mark.parametrize("offset", range(12))
+def test_truncation_forgets_everything_from_an_offset_on(offset: int) -> None:
+    disk = SimulatedDisk()
+    log = new_log(disk, SMALL_SEGMENTS)
+    for number in range(12):
+        log.append_as_leader(
+            batch(b"%02d" % number * 60, producer_id=5, sequence=number), number // 5, START_MS
+        )
+    log.update_high_watermark(12)
+    assert log.truncate_to(offset)
+    assert (log.log_end_offset, log.high_watermark) == (offset, offset)
+    assert [found for found, _ in read_all(log)] == list(range(offset))
+    assert log.recovery_point <= offset
+    assert log.leader_epochs.latest_epoch == ((offset - 1) // 5 if offset else -1)
+    entry = log.producers.entry(5)
+    assert (entry.next_sequence if entry else 0) == offset
+    info = log.append_as_leader(batch(b"again", producer_id=5, sequence=offset), 9, START_MS)
+    assert info.first_offset == offset
+    assert read_all(log)[-1] == (offset, b"again")
+    assert read_all(reopened(disk, SMALL_SEGMENTS)) == read_all(log)
+
+
+def test_truncation_behind_the_end_does_nothing() -> None:
+    log = new_log_with(b"a")
+    assert not log.truncate_to(1)
+    assert not log.truncate_to(5)
+    assert log.log_end_offset == 1
+
+
+def test_a_log_can_start_anew_at_any_offset() -> None:
+    disk = SimulatedDisk()
+    log = new_log(disk, SMALL_SEGMENTS)
+    for _ in range(5):
+        append(log, b"x" * 150)
+    log.truncate_fully_and_start_at(3)
+    assert (log.log_start_offset, log.log_end_offset, log.high_watermark) == (3, 3, 3)
+    assert append(log, b"new") == 3
+    assert read_all(reopened(disk, SMALL_SEGMENTS)) == [(3, b"new")]
+
+
+def test_a_cut_brings_back_what_is_clean_and_where_the_log_begins() -> None:
+    log = new_log(config=SMALL_SEGMENTS)
+    append(log, *(b"%d" % number for number in range(10)))
+    append(log, b"next")
+    log.delete_records_before(8)
+    log.cleaner_checkpoint = 9
+    assert log.truncate_to(6)
+    # The batch reaches the cut, so it goes as a whole.
+    assert (log.log_start_offset, log.log_end_offset, log.cleaner_checkpoint) == (6, 6, 6)
+    log.truncate_to(0)
+    assert log.cleaner_checkpoint == -1
+
+
+def test_a_cut_behind_the_clean_part_leaves_it_clean() -> None:
+    log = new_log_with(b"a", b"b", b"c")
+    log.cleaner_checkpoint = 1
+    assert log.truncate_to(2)
+    assert log.cleaner_checkpoint == 1
+
+
+def test_an_epoch_for_which_nothing_was_written_is_taken_back() -> None:
+    log = new_log_with(b"a")
+    log.assign_epoch(EPOCH + 5, 1)
+    assert not log.truncate_to(1)
+    assert log.leader_epochs.latest_epoch == EPOCH
+    # The log does not take the epoch for known: the next batch brings it again.
+    log.append_as_leader(batch(b"b"), EPOCH + 5, START_MS)
+    assert log.leader_epochs.latest_epoch == EPOCH + 5
+
+
+def test_a_log_that_starts_anew_has_no_past() -> None:
+    log = new_log_with(b"a", b"b")
+    log.cleaner_checkpoint = 1
+    log.truncate_fully_and_start_at(1)
+    assert log.cleaner_checkpoint == -1
+    assert log.leader_epochs.latest_epoch == -1
+    assert log.end_offset_for_epoch(EPOCH) == (-1, -1)
+
+
+def test_a_region_that_is_being_sent_never_shows_the_batches_that_replaced_its_own(
+    tmp_path: Path,
+) -> None:
+    log = new_log(RealDisk(), directory=str(tmp_path / "orders-0"))
+    for number in range(4):
+        append(log, b"%d" % number * 40_000)
+    before = [data_of(log.read(offset, 80_000, max_offset=4)) for offset in (0, 2)]
+    regions = [log.read(offset, 80_000, max_offset=4).records for offset in (0, 2)]
+    assert all(isinstance(each, FileRegion) for each in regions)
+    for cut in (3, 2, 0):
+        log.truncate_to(cut)
+        for _ in range(5):
+            append(log, b"other" * 10_000)
+        for region, sent in zip(regions, before, strict=True):
+            assert isinstance(region, FileRegion)
+            # Shorter than it should be, so that the connection is closed, but never different.
+            assert sent.startswith(region.read())
+
+
+@pytest.mark.parametrize("flushed", [0, 1, 4])
+def test_what_was_cut_off_stays_off_after_a_loss_of_power(flushed: int) -> None:
+    for seed in range(10):
+        disk = SimulatedDisk(seed=seed)
+        log = new_log(disk, executor=Later())
+        for number in range(4):
+            append(log, b"%d" % number * 100)
+        log.flush(up_to=flushed)
+        log.truncate_to(2)
+        append(log, b"new")
+        disk.crash()
+        again = reopened(disk, recovery_point=flushed)
+        found = [value[:3] for _, value in read_all(again) if value]
+        assert found in ([b"000", b"111"], [b"000", b"111", b"new"])
