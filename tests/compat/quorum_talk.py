@@ -18,15 +18,18 @@ ANSWER_LIMIT_S = 30.0
 METADATA_TOPIC = "__cluster_metadata"
 # Words that a log has only if something went wrong inside a node.
 _FAILURES = ("Traceback", " ERROR ", " FATAL ")
-# Apache Kafka's nodes say this about every partition that is added to a topic, about every
-# controller, itself included, that registers while it leads but is not active yet, and about a
-# topic that is deleted while groups are loaded.
+# Apache Kafka's nodes say this about every partition that is added to a topic, and about a topic
+# that is deleted while groups are loaded.
 _NO_FAILURES = (
     "to exist, but it was missing. Creating",
-    "Unexpected error handling request RequestHeader(apiKey=CONTROLLER_REGISTRATION",
     "Could not delete offsets for deleted topics",
     "Unable to cleanup state for the deleted topics",
 )
+# Apache Kafka's controllers say this about every heartbeat and every registration of a controller,
+# their own included, that arrives while they lead the quorum but are not active yet. The next line
+# names the exception.
+_REFUSED = "Unexpected error handling request RequestHeader(apiKey="
+_NOT_ACTIVE = "NotControllerException"
 
 
 def describe_quorum(port: int, host: str = HOST) -> Any:
@@ -64,9 +67,19 @@ def failures(nodes: Iterable[ClusterNode]) -> list[str]:
     return [
         f"{node.kind}: {line}"
         for node in nodes
-        for line in node.log_path.read_text(errors="replace").splitlines()
+        for line in failed_lines(node.log_path.read_text(errors="replace"))
+    ]
+
+
+def failed_lines(log: str) -> list[str]:
+    """Lines of a log that tell of a failure."""
+    lines = log.splitlines()
+    return [
+        line
+        for line, following in zip(lines, [*lines[1:], ""], strict=True)
         if any(word in line for word in _FAILURES)
         and not any(words in line for words in _NO_FAILURES)
+        and not (_REFUSED in line and _NOT_ACTIVE in following)
     ]
 
 
