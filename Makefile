@@ -18,6 +18,9 @@ TEST_WORKERS ?= $(shell echo $$(( $(CORES) * 2 < 8 ? $(CORES) * 2 : 8 )))
 # which they miss on a machine that is too busy.
 COMPAT_WORKERS ?= $(shell echo $$(( $(CORES) < 4 ? $(CORES) : 4 )))
 
+# With RETRY=1, tests of real processes that fail run once more, alone (tools/run_tests.py).
+PYTEST := $(BIN)/$(if $(RETRY),python -m tools.run_tests,pytest)
+
 SEEDS ?= 100
 
 .PHONY: run test test-plain check compat bench simulate simulate-mutants stalls format generate build compiled clean help
@@ -61,12 +64,12 @@ run: $(VENV)/run.stamp  ## a broker on localhost:9092
 # A process has one Spark session, with one configuration: workers and SQL have their own.
 OWN_SPARK := tests/connect_spark tests/sql
 test: build  ## unit and broker tests (Python only)
-	$(BIN)/pytest --ignore=tests/compat $(OWN_SPARK:%=--ignore=%) $(PARALLEL) $(TEST_WORKERS) -rs $(ARGS)
-	$(if $(ARGS),,$(foreach tests,$(OWN_SPARK),$(BIN)/pytest $(tests) -rs &&) true)
+	$(PYTEST) --ignore=tests/compat $(OWN_SPARK:%=--ignore=%) $(PARALLEL) $(TEST_WORKERS) -rs $(ARGS)
+	$(if $(ARGS),,$(foreach tests,$(OWN_SPARK),$(PYTEST) $(tests) -rs &&) true)
 
 # What is compiled has tests on the plain sources as well.
 test-plain: $(VENV)/dev.stamp  ## the tests of compiled modules, on the plain sources
-	MOLDAU_PLAIN=1 $(BIN)/pytest $(PARALLEL) $(TEST_WORKERS) -rs $(or $(ARGS),tests/broker tests/group_coordinator tests/network tests/protocol tests/record tests/storage)
+	MOLDAU_PLAIN=1 $(PYTEST) $(PARALLEL) $(TEST_WORKERS) -rs $(or $(ARGS),tests/broker tests/group_coordinator tests/network tests/protocol tests/record tests/storage)
 
 check: $(VENV)/dev.stamp  ## lint, types, layers
 	$(BIN)/ruff check .
@@ -77,7 +80,7 @@ check: $(VENV)/dev.stamp  ## lint, types, layers
 
 COMPAT_DIRS := KAFKA_DIR SPARK_CONNECTOR_DIR KAFKA_STREAMS_DIR CONNECT_CLIENT_DIR DEBEZIUM_DIR
 compat: build $(foreach dir,$(COMPAT_DIRS),$($(dir))/READY)  ## clients and tools of other ecosystems
-	$(foreach dir,$(COMPAT_DIRS),$(dir)=$($(dir))) $(BIN)/pytest tests/compat $(PARALLEL) $(COMPAT_WORKERS) -rs $(ARGS)
+	$(foreach dir,$(COMPAT_DIRS),$(dir)=$($(dir))) $(PYTEST) tests/compat $(PARALLEL) $(COMPAT_WORKERS) -rs $(ARGS)
 
 bench: build $(KAFKA_DIR)/READY $(SPARK_CONNECTOR_DIR)/READY $(DEBEZIUM_DIR)/READY  ## one table, interleaved with Apache Kafka
 	KAFKA_DIR=$(KAFKA_DIR) SPARK_CONNECTOR_DIR=$(SPARK_CONNECTOR_DIR) DEBEZIUM_DIR=$(DEBEZIUM_DIR) $(BIN)/python -m benchmarks $(ARGS)
