@@ -20,6 +20,7 @@ _RETRYING = {
     "linger.ms": "2",
 }
 _QUICK = {"reconnect.backoff.max.ms": "500"}
+LOG_CHARACTERS = 6000
 
 
 class JavaProgram:
@@ -63,7 +64,8 @@ class JavaProgram:
             self._process.wait()
 
     def log(self) -> str:
-        return self._log_path.read_text(errors="replace")[-2000:]
+        """The end of what it wrote to its log."""
+        return self._log_path.read_text(errors="replace")[-LOG_CHARACTERS:]
 
     def heard(self, event: dict[str, Any]) -> None:
         raise NotImplementedError

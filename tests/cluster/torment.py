@@ -135,6 +135,9 @@ class Torment:
 
     def _log_tails(self) -> str:
         lines = self.cluster.log_tails(lines=8).splitlines()
+        for each in [*self.producers, *self.members]:
+            if isinstance(each, JavaProgram):
+                lines += [f"--- {each.name}", *each.log().splitlines()]
         return "\n".join(line[:LINE_WIDTH] for line in lines)
 
     def summary(self) -> str:
