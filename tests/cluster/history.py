@@ -69,6 +69,11 @@ class History:
         with self._lock:
             self.groups.setdefault(group, []).append(event)
 
+    def written(self) -> set[tuple[str, int]]:
+        """The producers, by number, and the partitions in which records of theirs are stored."""
+        with self._lock:
+            return {(ack.value.split(".")[0], ack.partition) for ack in self.acks}
+
     def read_offsets(self, group: str) -> dict[int, int]:
         """The offset after the last record that any member of a group has read, by partition."""
         found: dict[int, int] = {}

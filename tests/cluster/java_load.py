@@ -90,6 +90,8 @@ class VerifiableProducer(JavaProgram):
             "kafka-verifiable-producer",
             *("--bootstrap-server", bootstrap, "--topic", topic, "--acks", "-1"),
             *("--throughput", str(int(rate)), "--value-prefix", str(number)),
+            # Without keys it stays with a partition for as long as it likes.
+            *("--repeating-keys", "16"),
         ]
 
     def heard(self, event: dict[str, Any]) -> None:

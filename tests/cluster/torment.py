@@ -100,6 +100,15 @@ class Torment:
         for each in [*self.members, *self.producers]:
             each.start()
         try:
+            # A leader takes any first sequence number from a producer that it does not know, in
+            # Apache Kafka too. If the very first batch is still at a former leader that hangs, the
+            # second may arrive before it, and the first is refused as out of order until the Java
+            # client gives up. So every leader knows every producer before the first fault.
+            eventually(
+                "every producer has written to every partition",
+                lambda: len(self.history.written()) == len(self.producers) * PARTITIONS,
+                CATCHING_UP_LIMIT_S,
+            )
             self.faults.run(seconds)
             for each in self.producers:
                 each.stop()
