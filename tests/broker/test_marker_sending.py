@@ -14,6 +14,7 @@ from moldau.broker.hosted_shard import HostedShard
 from moldau.broker.marker_requests import request_version
 from moldau.broker.marker_sending import MARKERS_PER_REQUEST, MARKERS_PER_TURN, MarkerSender
 from moldau.broker.marker_writing import Marker
+from moldau.broker.unfinished_transaction import COLLECTED_PER_STEP
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import NO_UUID, TRANSACTIONS_TOPIC, TopicPartition
 from moldau.metadata.features import METADATA_VERSION
@@ -309,9 +310,10 @@ def test_many_transactions_are_finished_in_several_turns() -> None:
     it.run_sending(scenario)
 
 
-def test_a_transaction_of_many_partitions_is_finished_in_several_turns() -> None:
+@pytest.mark.parametrize("many", [3 * MARKERS_PER_TURN, 3 * MARKERS_PER_TURN * COLLECTED_PER_STEP])
+def test_a_transaction_of_many_partitions_is_finished_in_several_turns(many: int) -> None:
+    """Also if it takes several turns to list them."""
     it = Sending()
-    many = 3 * MARKERS_PER_TURN
 
     async def scenario() -> None:
         it.place({TopicPartition("wide", index): LOCAL_ID for index in range(many)})

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from moldau.broker.handlers import transactions
 from moldau.errors import ErrorCode
 from moldau.ids import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, TopicPartition
 from moldau.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from moldau.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
     AddPartitionsToTxnTransaction,
 )
 from moldau.protocol.messages.api_versions import ApiVersionsRequest
@@ -19,6 +21,7 @@ from moldau.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
 )
+from moldau.protocol.messages.describe_transactions import DescribeTransactionsRequest
 from moldau.protocol.messages.end_txn import EndTxnRequest
 from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest
 from moldau.protocol.messages.init_producer_id import InitProducerIdRequest
@@ -315,6 +318,30 @@ def test_many_partitions_are_added_as_few_are(client: WireClient, producer: Prod
     # The markers of so many are written in several turns, and the answer waits for them.
     assert producer.state == "CompleteAbort"
     assert len(markers(client, "many", 599)) == 1
+
+
+def test_topics_without_partitions_are_work_as_well(client: WireClient, producer: Producer) -> None:
+    """A large request may have very many of them: each is a step."""
+    count = 2 * transactions.MANY_PARTITIONS
+    request = AddPartitionsToTxnTransaction(
+        producer.id,
+        producer.producer_id,
+        producer.epoch,
+        topics=[AddPartitionsToTxnTopic(f"empty-{number}") for number in range(count)],
+    )
+    assert sum(1 for _ in transactions._without_duplicates(request)) >= 2 * count
+    response = client.send(
+        AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id=producer.id,
+            v3_and_below_producer_id=producer.producer_id,
+            v3_and_below_producer_epoch=producer.epoch,
+            v3_and_below_topics=[*request.topics, AddPartitionsToTxnTopic("t", [0])],
+        ),
+        CLIENT_ADD,
+    )
+    assert errors_in(response.results_by_topic_v3_and_below) == {("t", 0): NONE}
+    described = client.send(DescribeTransactionsRequest(transactional_ids=[producer.id]), 0)
+    assert [each.topic for each in described.transaction_states[0].topics] == ["t"]
 
 
 def test_an_id_that_nobody_has_initialized_takes_part_in_nothing(client: WireClient) -> None:

@@ -38,10 +38,10 @@ class Stage:
         self.topic = topic
         self._numbers = itertools.count()
 
-    def producer(self, transactional_id: str = "") -> Writer:
+    def producer(self, transactional_id: str = "", timeout_ms: int = 60_000) -> Writer:
         started = Writer(self.client, self.topic)
         started.id = transactional_id or f"{self.topic}-{next(self._numbers)}"
-        self.settled(lambda: ErrorCode(started.init().error_code))
+        self.settled(lambda: ErrorCode(started.init(timeout_ms=timeout_ms).error_code))
         return started
 
     def until_marked(self) -> None:
@@ -156,6 +156,41 @@ def test_fenced_producers_are_refused_alike(alike: Alike) -> None:
         return results
 
     alike(scenario)
+
+
+@pytest.mark.parametrize("version", [VERIFIES, ADDS])
+@pytest.mark.parametrize("is_continued", [False, True])
+def test_transactions_that_time_out_are_refused_alike(
+    alike: Alike, version: int, is_continued: bool
+) -> None:
+    """With version 2 the producer goes on after its abort. With version 1 it is fenced, unless it
+    asks for its next epoch, as clients do after INVALID_PRODUCER_EPOCH (KIP-588)."""
+    end_version = TV2_END if version == ADDS else TV1_END
+
+    def scenario(stage: Stage) -> list[Any]:
+        writer = stage.producer(timeout_ms=300)
+        if version < ADDS:
+            writer.add((stage.topic, 0))
+        results: list[Any] = [stage.settled(lambda: writer.write(0, b"x", version=version))]
+        stage.until_marked()
+        if is_continued:
+            results.append(stage.settled(lambda: ErrorCode(writer.init(continues=True).error_code)))
+        results.append(stage.settled(lambda: writer.write(1, b"late", version=version)))
+        results.append(stage.settled(lambda: writer.write(0, b"late", 1, version=version)))
+        results.append(stage.settled(lambda: writer.end(version=end_version)))
+        results.append(stage.settled(lambda: writer.end(commit=False, version=end_version)))
+        results.append(stage.settled(lambda: list(writer.add((stage.topic, 1)).values())))
+        results.append(writer.epoch)
+        return results
+
+    results = alike(scenario)
+    if not is_continued:
+        late = ErrorCode.INVALID_PRODUCER_EPOCH
+        assert results[1:3] == [late, late]
+        fenced = ErrorCode.PRODUCER_FENCED
+        ends = [ErrorCode.INVALID_TXN_STATE, ErrorCode.NONE] if version == ADDS else [fenced] * 2
+        assert results[3:5] == ends
+        assert results[5:] == ([[ErrorCode.NONE], 1] if version == ADDS else [[fenced], 0])
 
 
 def test_ids_that_are_not_theirs_are_refused_alike(alike: Alike) -> None:

@@ -2,8 +2,15 @@
 
 import pytest
 
+from moldau.coordinator.outcome import Reply
 from moldau.errors import ErrorCode
-from moldau.transaction_coordinator.context import add_offsets_context
+from moldau.protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
+from moldau.protocol.records.transaction_coordinator import PartitionsSchema
+from moldau.transaction_coordinator.add_partitions import one_result
+from moldau.transaction_coordinator.context import TransactionContext, add_offsets_context
 from tests.transaction_coordinator.coordinator import Coordinator, Producer
 
 NONE = ErrorCode.NONE
@@ -99,3 +106,25 @@ def test_verifying_says_which_partitions_are_missing_and_adds_none() -> None:
 def test_nothing_is_verified_where_no_transaction_is_open(commit: bool | None) -> None:
     coordinator, producer = at_rest(commit)
     assert coordinator.add(producer, verify_only=True) == [ABORTABLE]
+
+
+def test_topics_without_partitions_are_not_part_of_a_transaction() -> None:
+    coordinator, producer = at_rest(None)
+    topics = [AddPartitionsToTxnTopic(name, indexes) for name, indexes in (("a", []), ("b", [3]))]
+    request = AddPartitionsToTxnTransaction("payments", *producer, False, topics)
+    coordinator.apply(
+        coordinator.shard.handle_add_partitions(7, request, TransactionContext(3), coordinator.now)
+    )
+    assert coordinator.last.transaction_partitions == [PartitionsSchema("b", [3])]
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_the_result_of_very_many_partitions_is_told_once(is_known: bool) -> None:
+    coordinator, producer = at_rest(None)
+    name = "payments" if is_known else "unknown"
+    topics = [AddPartitionsToTxnTopic("wide", list(range(9)))]
+    request = AddPartitionsToTxnTransaction(name, *producer, False, topics)
+    context = TransactionContext(3, has_one_result=True)
+    outcome = coordinator.shard.handle_add_partitions(7, request, context, coordinator.now)
+    assert outcome.replies == [Reply(7, one_result(NONE if is_known else MAPPING))]
+    assert len(outcome.records) == is_known

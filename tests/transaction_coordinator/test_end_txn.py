@@ -165,7 +165,7 @@ def test_an_abort_of_what_has_not_begun_bumps_the_epoch_and_has_a_beginning() ->
     assert coordinator.end(producer, commit=False).producer_epoch == 1
     assert coordinator.last.transaction_start_timestamp_ms == coordinator.now.wall_ms
     (prepared,) = coordinator.write_markers()
-    assert (prepared.partitions, prepared.is_commit) == ((), False)
+    assert (prepared.partitions, prepared.is_commit) == ({}, False)
     assert coordinator.state == "CompleteAbort"
 
 

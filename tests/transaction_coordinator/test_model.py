@@ -48,7 +48,7 @@ def written(transaction: Transaction, *, is_version_0: bool) -> tuple[object, ..
         transaction.producer_epoch,
         transaction.timeout_ms,
         transaction.status,
-        tuple(transaction.partitions),
+        [(topic, list(indexes)) for topic, indexes in transaction.partitions.items()],
         transaction.start_timestamp_ms,
         transaction.last_update_timestamp_ms,
         transaction.client_transaction_version,

@@ -45,7 +45,7 @@ def test_18575_a_new_transaction_waits_until_the_old_one_is_complete(commit: boo
     second = Producer(ended.producer_id, ended.producer_epoch)
     assert coordinator.add(second, 1) == [CONCURRENT]
     (prepared,) = coordinator.write_markers()
-    assert [partition.partition for partition in prepared.partitions] == [0]
+    assert list(prepared.partitions.values()) == [{0: None}]
     assert coordinator.add(second, 1) == [NONE]
     assert coordinator.shard.describe("payments").topics[0].partitions == [1]
 

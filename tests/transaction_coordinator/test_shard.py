@@ -5,7 +5,11 @@ import pytest
 from moldau.errors import ErrorCode
 from moldau.ids import TopicPartition
 from moldau.protocol.records.transaction_coordinator import PartitionsSchema, TransactionLogValue
-from moldau.transaction_coordinator.prepared import PreparedTransaction
+from moldau.transaction_coordinator.prepared import (
+    Partitions,
+    PreparedTransaction,
+    each_partition,
+)
 from tests.transaction_coordinator.coordinator import (
     ADD_VERSION,
     END_VERSION,
@@ -44,10 +48,11 @@ def test_a_transaction_of_version_1_keeps_its_epoch(commit: bool) -> None:
     response = coordinator.end(producer, commit=commit, version=END_VERSION[V1])
     assert (response.error_code, response.producer_id, response.producer_epoch) == (0, -1, -1)
     coordinator.now_ms += 10
-    partitions = (TopicPartition("orders", 2), TopicPartition("orders", 0))
-    assert coordinator.write_markers() == [
-        PreparedTransaction(ID, FIRST_PRODUCER_ID, 0, commit, partitions, 0)
-    ]
+    partitions: Partitions = {"orders": {2: None, 0: None}}
+    (prepared,) = coordinator.write_markers()
+    assert prepared == PreparedTransaction(ID, FIRST_PRODUCER_ID, 0, commit, partitions, 0)
+    in_order = [TopicPartition("orders", 2), TopicPartition("orders", 0)]
+    assert list(each_partition(prepared.partitions)) == in_order
     assert coordinator.shard.take_prepared() == []
 
     common = {

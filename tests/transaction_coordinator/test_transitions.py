@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import pytest
 
-from moldau.ids import TopicPartition
 from moldau.protocol.records.transaction_coordinator import PartitionsSchema, TransactionLogValue
 from moldau.transaction_coordinator.status import (
     AT_REST,
@@ -56,7 +55,7 @@ def empty(of: Transaction) -> Transition:
 
 
 def ongoing(of: Transaction) -> Transition:
-    return to_ongoing(of, [TopicPartition("orders", 0)], 2, NOW_MS)
+    return to_ongoing(of, [("orders", [0])], 2, NOW_MS)
 
 
 def prepare(of: Transaction, is_commit: bool, version: int = 2) -> Transition:

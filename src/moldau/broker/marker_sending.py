@@ -50,7 +50,7 @@ from moldau.network.outgoing import Disconnected
 from moldau.network.turns import Steps, Turns
 from moldau.protocol.messages.write_txn_markers import WriteTxnMarkersResponse
 from moldau.timers import call_after
-from moldau.transaction_coordinator.prepared import PreparedTransaction
+from moldau.transaction_coordinator.prepared import PreparedTransaction, each_partition
 
 if TYPE_CHECKING:
     from moldau.broker.unfinished_transaction import HostedTransactions
@@ -209,10 +209,12 @@ class MarkerSender:
     ) -> Iterator[None]:
         for each in prepared:
             attempt = None
-            if len(each.partitions) > MARKERS_PER_TURN:
+            if sum(map(len, each.partitions.values())) > MARKERS_PER_TURN:
                 attempt = asyncio.get_running_loop().create_future()
                 self._first_attempts[each.transactional_id] = attempt
-            yield from self._markers(UnfinishedTransaction(hosted, each), each.partitions)
+            unfinished = UnfinishedTransaction(hosted, each)
+            yield from unfinished.collect()
+            yield from self._markers(unfinished, each_partition(each.partitions))
             if attempt is not None:
                 # The shard may have been loaded again, with an attempt of its own.
                 if self._first_attempts.get(each.transactional_id) is attempt:

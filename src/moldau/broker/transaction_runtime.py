@@ -33,7 +33,7 @@ from moldau.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnTopicResult,
     AddPartitionsToTxnTransaction,
 )
-from moldau.transaction_coordinator.add_partitions import result_of
+from moldau.transaction_coordinator.add_partitions import one_result, result_of
 from moldau.transaction_coordinator.context import LAST_CLIENT_ADD_PARTITIONS, TransactionContext
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class TransactionRuntime:
     ) -> AddPartitionsToTxnResult | Awaitable[AddPartitionsToTxnResult]:
         """Like ``add_partitions``, for partitions that are known to exist."""
         if not transaction.transactional_id:
-            return result_of(transaction, ErrorCode.INVALID_REQUEST)
+            return _refused(transaction, context, ErrorCode.INVALID_REQUEST)
         try:
             hosted = self.shard_of(transaction.transactional_id)
             if transaction.verify_only:
@@ -126,9 +126,9 @@ class TransactionRuntime:
                 hosted.run(hosted.shard.handle_add_partitions, transaction, context)
             )
         except ApiError as error:
-            return result_of(transaction, error.code)
+            return _refused(transaction, context, error.code)
         if isinstance(result, asyncio.Future):
-            return _added(result, transaction)
+            return _added(result, transaction, context)
         return result
 
     def refusal(
@@ -141,6 +141,7 @@ class TransactionRuntime:
         for topic in transaction.topics:
             found = AddPartitionsToTxnTopicResult(topic.name)
             result.topic_results.append(found)
+            yield
             for index in topic.partitions:
                 code = self._error_of(topic.name, index, is_client)
                 is_refused = is_refused or code != ErrorCode.NONE
@@ -233,16 +234,24 @@ def _verified(
     commitment = hosted.committed()
     if commitment is None:
         return result
-    return _added(when_committed(result, commitment), transaction)
+    return _added(when_committed(result, commitment), transaction, context)
 
 
 async def _added(
-    result: Awaitable[AddPartitionsToTxnResult], transaction: AddPartitionsToTxnTransaction
+    result: Awaitable[AddPartitionsToTxnResult],
+    transaction: AddPartitionsToTxnTransaction,
+    context: TransactionContext,
 ) -> AddPartitionsToTxnResult:
     try:
         return await result
     except ApiError as error:
-        return result_of(transaction, error.code)
+        return _refused(transaction, context, error.code)
+
+
+def _refused(
+    transaction: AddPartitionsToTxnTransaction, context: TransactionContext, code: ErrorCode
+) -> AddPartitionsToTxnResult:
+    return one_result(code) if context.has_one_result else result_of(transaction, code)
 
 
 def _at_once(steps: Steps[AddPartitionsToTxnResult | None]) -> AddPartitionsToTxnResult:

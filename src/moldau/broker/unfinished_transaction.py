@@ -2,13 +2,14 @@
 
 import asyncio
 import random
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from moldau.broker.hosted_shard import HostedShard
 from moldau.broker.marker_writing import Marker
 from moldau.ids import TopicPartition
 from moldau.network.backoff import Backoff
-from moldau.transaction_coordinator.prepared import PreparedTransaction
+from moldau.transaction_coordinator.prepared import PreparedTransaction, each_partition
 
 if TYPE_CHECKING:
     from moldau.transaction_coordinator.shard import TransactionShard
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 FIRST_PAUSE_MS: Final = 20
 MOST_PAUSE_MS: Final = 1000
+# As much work as one marker.
+COLLECTED_PER_STEP: Final = 200
 
 
 class UnfinishedTransaction:
@@ -30,13 +33,20 @@ class UnfinishedTransaction:
     def __init__(self, hosted: "HostedTransactions", prepared: PreparedTransaction) -> None:
         self.hosted = hosted
         self.prepared = prepared
-        # In order, because a simulation must replay.
-        self.remaining: dict[TopicPartition, None] = dict.fromkeys(prepared.partitions)
+        # In order, because a simulation must replay. ``collect`` fills it.
+        self.remaining: dict[TopicPartition, None] = {}
         # The part of ``remaining`` that is sent again after the pause.
         self.retrying: dict[TopicPartition, None] = {}
         self.timer: asyncio.TimerHandle | None = None
         self._pauses: Backoff | None = None
         self._is_ended = False
+
+    def collect(self) -> Iterator[None]:
+        """Collect the partitions, before any marker is written; in steps if there are many."""
+        for count, topic_partition in enumerate(each_partition(self.prepared.partitions), 1):
+            self.remaining[topic_partition] = None
+            if count % COLLECTED_PER_STEP == 0:
+                yield
 
     @property
     def is_over(self) -> bool:

@@ -192,7 +192,8 @@ class Producer:
 
         Raises:
             ApiError: a record could not be written, or the transaction was refused: abort it.
-                PRODUCER_FENCED: another producer uses the id, or the transaction timed out.
+                TRANSACTION_ABORTABLE: it timed out, and is to be aborted like the others.
+                PRODUCER_FENCED: another producer uses the id; before KIP-890, also if it timed out.
             ConnectionFailed: it is not known whether it is committed: call this again.
         """
         self._transactional.commit(self._flushed)

@@ -3,10 +3,13 @@
 The store changes in ``replay`` only. An offset that was committed within a transaction is
 pending until the transaction ends: then it is stored, unless a later commit is in the log
 (which is what compaction will keep), or it is discarded.
+
+One marker may end a transaction with a hundred thousand offsets, and its replay must not stop
+halfway. So pending offsets are kept by group and topic: little is done for each of them.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Final
 
 from moldau.coordinator.outcome import CoordinatorRecord
 from moldau.group_coordinator.records import offset_tombstone
@@ -16,16 +19,25 @@ from moldau.protocol.records.offset_commit import OffsetCommitKey, OffsetCommitV
 NO_PRODUCER_ID = -1
 
 
-class CommittedOffset(NamedTuple):
-    """A committed offset, with the offset of its record in the log."""
+class CommittedOffset:
+    """A committed offset, and where its record is in the order of the log."""
 
-    value: OffsetCommitValue
-    order: int
+    __slots__ = ("order", "value")
+
+    def __init__(self, value: OffsetCommitValue, order: int) -> None:
+        self.value = value
+        self.order = order
 
 
 _ByPartition = dict[int, CommittedOffset]
 _ByTopic = dict[str, _ByPartition]
 _Place = tuple[str, str, int]
+# A group and a topic.
+_Target = tuple[str, str]
+# The ids of producers: one of them, or several.
+_Producers = int | dict[int, None]
+
+_NOBODY: Final[dict[int, _Producers]] = {}
 
 
 class OffsetStore:
@@ -34,11 +46,11 @@ class OffsetStore:
     def __init__(self) -> None:
         self._groups: dict[str, _ByTopic] = {}
         self._next_order = 0
-        # Producer id -> place -> offset, of transactions that are still open.
-        self._pending: dict[int, dict[_Place, CommittedOffset]] = {}
-        # Place -> ids of the producers with a pending offset there.
-        self._open: dict[_Place, dict[int, None]] = {}
-        # Group -> the number of its places in ``_open``.
+        # Producer id -> target -> partition -> offset, of transactions that are still open.
+        self._pending: dict[int, dict[_Target, _ByPartition]] = {}
+        # Target -> partition -> the producers with a pending offset there.
+        self._open: dict[_Target, dict[int, _Producers]] = {}
+        # Group -> the number of its topics in ``_open``.
         self._open_counts: dict[str, int] = {}
 
     # -- reading ---------------------------------------------------------------------------
@@ -57,7 +69,7 @@ class OffsetStore:
 
     def is_unstable(self, group_id: str, topic: str, partition: int) -> bool:
         """Whether an open transaction may change this offset."""
-        return bool(self._open) and (group_id, topic, partition) in self._open
+        return bool(self._open) and partition in self._open.get((group_id, topic), _NOBODY)
 
     def has_open_transactions(self, group_id: str) -> bool:
         return group_id in self._open_counts
@@ -70,9 +82,10 @@ class OffsetStore:
     def tombstones(self, group_id: str) -> list[CoordinatorRecord]:
         """Tombstones for all offsets of the group, including those of open transactions."""
         places = {(topic, partition): None for topic, partition, _ in self.of_group(group_id)}
-        for group, topic, partition in self._open:
+        for (group, topic), partitions in self._open.items():
             if group == group_id:
-                places[topic, partition] = None
+                for partition in partitions:
+                    places[topic, partition] = None
         return [offset_tombstone(group_id, topic, partition) for topic, partition in places]
 
     def tombstones_of_topics(self, deleted: Iterable[tuple[bytes, str]]) -> list[CoordinatorRecord]:
@@ -89,11 +102,12 @@ class OffsetStore:
                     if committed.value.topic_id in (NO_UUID, topic_id):
                         places[group_id, name, partition] = None
         for pending in self._pending.values():
-            for place, committed in pending.items():
+            for (group_id, topic), by_partition in pending.items():
                 for topic_id, name in topics:
-                    is_of_topic = committed.value.topic_id in (NO_UUID, topic_id)
-                    if place[1] == name and is_of_topic:
-                        places[place] = None
+                    if topic == name:
+                        for partition, committed in by_partition.items():
+                            if committed.value.topic_id in (NO_UUID, topic_id):
+                                places[group_id, name, partition] = None
         return [offset_tombstone(*place) for place in places]
 
     # -- replay ----------------------------------------------------------------------------
@@ -101,58 +115,92 @@ class OffsetStore:
     def replay(
         self, key: OffsetCommitKey, value: OffsetCommitValue | None, producer_id: int
     ) -> None:
-        place = (key.group, key.topic, key.partition)
+        target = (key.group, key.topic)
+        partition = key.partition
         if value is None:
-            self._remove(place)
-            producers = self._open.get(place)
+            self._remove(target, partition)
+            producers = self._open.get(target, _NOBODY).get(partition)
             if producers is not None:
-                for open_producer_id in producers:
-                    self._pending[open_producer_id].pop(place, None)
-                self._close(place)
+                self._drop_pending(target, partition, producers)
             return
         committed = CommittedOffset(value, self._next_order)
         self._next_order += 1
         if producer_id == NO_PRODUCER_ID:
-            self._put(place, committed)
+            self._offsets_of(target)[partition] = committed
         else:
-            self._pending.setdefault(producer_id, {})[place] = committed
-            if place not in self._open:
-                self._open[place] = {}
-                self._open_counts[key.group] = self._open_counts.get(key.group, 0) + 1
-            self._open[place][producer_id] = None
+            self._pending.setdefault(producer_id, {}).setdefault(target, {})[partition] = committed
+            self._note_open(target, partition, producer_id)
 
     def replay_end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
-        for place, committed in self._pending.pop(producer_id, {}).items():
-            producers = self._open[place]
-            del producers[producer_id]
-            if not producers:
-                self._close(place)
+        for target, ended in self._pending.pop(producer_id, {}).items():
+            self._note_ended(target, ended, producer_id)
             if is_commit:
-                group_id, topic, partition = place
-                current = self._groups.get(group_id, {}).get(topic, {}).get(partition)
-                if current is None or committed.order > current.order:
-                    self._put(place, committed)
+                stored = self._offsets_of(target)
+                for partition, committed in ended.items():
+                    current = stored.get(partition)
+                    if current is None or committed.order > current.order:
+                        stored[partition] = committed
 
-    def _close(self, place: _Place) -> None:
-        """No open transaction has an offset there any more."""
-        del self._open[place]
-        group_id = place[0]
+    # -- what is pending -------------------------------------------------------------------
+
+    def _note_open(self, target: _Target, partition: int, producer_id: int) -> None:
+        opened = self._open.get(target)
+        if opened is None:
+            opened = self._open[target] = {}
+            self._open_counts[target[0]] = self._open_counts.get(target[0], 0) + 1
+        producers = opened.get(partition)
+        if producers is None or producers == producer_id:
+            opened[partition] = producer_id
+        elif isinstance(producers, dict):
+            producers[producer_id] = None
+        else:
+            opened[partition] = {producers: None, producer_id: None}
+
+    def _note_ended(self, target: _Target, ended: Iterable[int], producer_id: int) -> None:
+        opened = self._open[target]
+        for partition in ended:
+            producers = opened[partition]
+            if isinstance(producers, dict) and len(producers) > 1:
+                del producers[producer_id]
+            else:
+                del opened[partition]
+        self._forget_empty(target, opened)
+
+    def _drop_pending(self, target: _Target, partition: int, producers: _Producers) -> None:
+        for producer_id in producers if isinstance(producers, dict) else (producers,):
+            pending = self._pending[producer_id]
+            by_partition = pending[target]
+            del by_partition[partition]
+            if not by_partition:
+                del pending[target]
+        opened = self._open[target]
+        del opened[partition]
+        self._forget_empty(target, opened)
+
+    def _forget_empty(self, target: _Target, opened: dict[int, _Producers]) -> None:
+        if opened:
+            return
+        del self._open[target]
+        group_id = target[0]
         self._open_counts[group_id] -= 1
         if not self._open_counts[group_id]:
             del self._open_counts[group_id]
 
-    def _put(self, place: _Place, committed: CommittedOffset) -> None:
-        group_id, topic, partition = place
+    # -- what is stored --------------------------------------------------------------------
+
+    def _offsets_of(self, target: _Target) -> _ByPartition:
+        """Where an offset is stored."""
+        group_id, topic = target
         by_topic = self._groups.get(group_id)
         if by_topic is None:
             by_topic = self._groups[group_id] = {}
         by_partition = by_topic.get(topic)
         if by_partition is None:
             by_partition = by_topic[topic] = {}
-        by_partition[partition] = committed
+        return by_partition
 
-    def _remove(self, place: _Place) -> None:
-        group_id, topic, partition = place
+    def _remove(self, target: _Target, partition: int) -> None:
+        group_id, topic = target
         by_topic = self._groups.get(group_id)
         by_partition = None if by_topic is None else by_topic.get(topic)
         if by_topic is None or by_partition is None:

@@ -29,6 +29,7 @@ from moldau.simulator.leader_guards import LEADER_GUARDS
 from moldau.simulator.mutations import MUTANTS, Mutant
 from moldau.simulator.transaction_guards import TRANSACTION_GUARDS
 from moldau.simulator.transaction_offset_guards import TRANSACTION_OFFSET_GUARDS
+from moldau.simulator.transaction_write_guards import TRANSACTION_WRITE_GUARDS
 from moldau.simulator.unclean_guards import UNCLEAN_GUARDS
 
 PACKAGE: Final = Path(__file__).parents[1]
@@ -43,6 +44,7 @@ ALL: Final = (
     *UNCLEAN_GUARDS,
     *TRANSACTION_GUARDS,
     *TRANSACTION_OFFSET_GUARDS,
+    *TRANSACTION_WRITE_GUARDS,
 )
 MOST_SEEDS: Final = 200
 _TESTS_FAILED: Final = 1

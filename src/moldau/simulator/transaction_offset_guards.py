@@ -46,4 +46,20 @@ TRANSACTION_OFFSET_GUARDS: Final = (
         ),
         scenario=f"{_OFFSETS}::test_19163_a_group_that_has_only_pending_offsets_does_not_expire",
     ),
+    Mutant(
+        "13288: who writes to the offsets of groups is not described",
+        Edit(
+            "broker/handlers/records.py",
+            "            problem = topic_name_problem(topic)\n"
+            "            if problem is not None:\n"
+            "                raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)\n"
+            "            # Any replica",
+            "            problem = topic_name_problem(topic)\n"
+            '            if problem is not None or topic.startswith("__"):\n'
+            "                raise ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)\n"
+            "            # Any replica",
+        ),
+        scenario="tests/broker/test_transactional_writes.py::"
+        "test_13288_a_transaction_that_hangs_in_the_offsets_of_a_group_is_described",
+    ),
 )

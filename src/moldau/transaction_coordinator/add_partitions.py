@@ -5,10 +5,9 @@ with the coordinator that they did (KIP-890, part 1). For clients of version 2 t
 them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from moldau.errors import ApiError, ErrorCode
-from moldau.ids import TopicPartition
 from moldau.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnResult,
@@ -57,25 +56,29 @@ def add(
     wall_ms: int,
 ) -> Transition | None:
     """The transaction with these partitions, or None if it has them all."""
-    partitions = list(_partitions(topics))
-    if transaction.status is TransactionStatus.ONGOING and all(
-        partition in transaction.partitions for partition in partitions
-    ):
+    if transaction.status is TransactionStatus.ONGOING and _has_all(transaction, topics):
         return None
-    return to_ongoing(transaction, partitions, client_transaction_version, wall_ms)
+    added = [(topic.name, topic.partitions) for topic in topics]
+    return to_ongoing(transaction, added, client_transaction_version, wall_ms)
 
 
 def verify(
     transaction: Transaction, request: AddPartitionsToTxnTransaction
 ) -> AddPartitionsToTxnResult:
     """Whether the transaction has each of the partitions. If not, the client must abort it."""
-    held = transaction.partitions
     result = result_of(request, ErrorCode.NONE)
     for topic in result.topic_results:
+        held = transaction.partitions.get(topic.name, {})
         for partition in topic.results_by_partition:
-            if TopicPartition(topic.name, partition.partition_index) not in held:
+            if partition.partition_index not in held:
                 partition.partition_error_code = int(ErrorCode.TRANSACTION_ABORTABLE)
     return result
+
+
+def one_result(code: ErrorCode) -> AddPartitionsToTxnResult:
+    """The result of every partition, whichever they are."""
+    every = AddPartitionsToTxnPartitionResult(partition_error_code=int(code))
+    return AddPartitionsToTxnResult(topic_results=[AddPartitionsToTxnTopicResult("", [every])])
 
 
 def result_of(request: AddPartitionsToTxnTransaction, code: ErrorCode) -> AddPartitionsToTxnResult:
@@ -92,7 +95,10 @@ def result_of(request: AddPartitionsToTxnTransaction, code: ErrorCode) -> AddPar
     )
 
 
-def _partitions(topics: Sequence[AddPartitionsToTxnTopic]) -> Iterator[TopicPartition]:
+def _has_all(transaction: Transaction, topics: Sequence[AddPartitionsToTxnTopic]) -> bool:
     for topic in topics:
+        held = transaction.partitions.get(topic.name, {})
         for index in topic.partitions:
-            yield TopicPartition(topic.name, index)
+            if index not in held:
+                return False
+    return True

@@ -10,6 +10,8 @@ class TransactionContext(NamedTuple):
     """The version of the request, which also tells which transaction protocol a client speaks."""
 
     api_version: int
+    # To add partitions has the same result for all of them; it is replied only once.
+    has_one_result: bool = False
 
 
 def add_offsets_context(api_version: int) -> TransactionContext:

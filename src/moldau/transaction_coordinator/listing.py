@@ -85,11 +85,8 @@ def described(
     state.transaction_start_time_ms = transaction.start_timestamp_ms
     state.producer_id = transaction.producer_id
     state.producer_epoch = transaction.producer_epoch
-    topics: dict[str, describe_transactions.TopicData] = {}
-    for name, index in transaction.partitions:
-        topic = topics.get(name)
-        if topic is None:
-            topic = topics[name] = describe_transactions.TopicData(name)
-        topic.partitions.append(index)
-    state.topics = list(topics.values())
+    state.topics = [
+        describe_transactions.TopicData(name, list(indexes))
+        for name, indexes in transaction.partitions.items()
+    ]
     return state

@@ -20,7 +20,10 @@ from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage
 from moldau.protocol.message import Message
 from moldau.protocol.messages import describe_transactions, list_transactions
-from moldau.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnTransaction
+from moldau.protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTransaction,
+)
 from moldau.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
 from moldau.protocol.messages.init_producer_id import (
     InitProducerIdRequest,
@@ -159,7 +162,8 @@ class TransactionShard:
     ) -> Outcome:
         """Add, or verify only; the caller has checked that the partitions exist."""
         out = Outcome()
-        result = add_partitions.result_of(request, ErrorCode.NONE)
+        result: AddPartitionsToTxnResult | None = None
+        code = ErrorCode.NONE
         try:
             if not request.transactional_id:
                 raise ApiError(ErrorCode.INVALID_REQUEST, "the transactional id is empty")
@@ -178,6 +182,9 @@ class TransactionShard:
         except ApiError as error:
             is_new = context.api_version >= _FIRST_ADD_WITH_FENCED
             code = ErrorCode(error_code(error, knows_fenced=is_new))
+        if context.has_one_result:
+            result = add_partitions.one_result(code)
+        elif result is None:
             result = add_partitions.result_of(request, code)
         out.replies.append(Reply(token, result))
         return out

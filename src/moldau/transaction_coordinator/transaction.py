@@ -5,11 +5,11 @@ The fields are those of Apache Kafka's record, and one that it does not write:
 (KIP-360). After a fail-over it is unknown, and such a producer is fenced, as in Kafka.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
-from moldau.ids import TopicPartition
 from moldau.protocol.records.transaction_coordinator import TransactionLogValue
-from moldau.transaction_coordinator.prepared import PreparedTransaction
+from moldau.transaction_coordinator.prepared import Partitions, PreparedTransaction
 from moldau.transaction_coordinator.status import PREPARED, TransactionStatus
 
 NO_PRODUCER_ID: Final = -1
@@ -54,11 +54,10 @@ class Transaction:
         self.start_timestamp_ms = value.transaction_start_timestamp_ms
         self.last_update_timestamp_ms = value.transaction_last_update_timestamp_ms
         self.client_transaction_version = value.client_transaction_version
-        # In the order in which they were added: sets are not iterated in the same order everywhere.
-        self.partitions: dict[TopicPartition, None] = {}
+        # By topic: of fifty thousand partitions, each would be an object to create and to free.
+        self.partitions: Partitions = {}
         for topic in value.transaction_partitions or ():
-            for index in topic.partition_ids:
-                self.partitions[TopicPartition(topic.topic, index)] = None
+            add_to(self.partitions, topic.topic, topic.partition_ids)
         self.prepared: PreparedTransaction | None = None
         if self.status in PREPARED:
             self.prepared = PreparedTransaction(
@@ -66,7 +65,7 @@ class Transaction:
                 self.producer_id,
                 self.producer_epoch,
                 self.status is TransactionStatus.PREPARE_COMMIT,
-                tuple(self.partitions),
+                self.partitions,
                 self.client_transaction_version,
             )
 
@@ -78,6 +77,18 @@ class Transaction:
     @property
     def has_timeout(self) -> bool:
         return self.timeout_ms != TWO_PHASE_COMMIT_TIMEOUT_MS
+
+
+def add_to(partitions: Partitions, topic: str, indexes: Sequence[int]) -> None:
+    """Add partitions of one topic, if there are any; those that are there keep their place."""
+    if not indexes:
+        return
+    added = dict.fromkeys(indexes)
+    held = partitions.get(topic)
+    if held is None:
+        partitions[topic] = added
+    else:
+        held.update(added)
 
 
 def is_epoch_exhausted(producer_epoch: int) -> bool:

@@ -5,11 +5,11 @@ Every record names the producer id before it as the previous one, so that a prod
 request over a change of its id is recognized.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from moldau.ids import TopicPartition
 from moldau.protocol.records.transaction_coordinator import PartitionsSchema, TransactionLogValue
+from moldau.transaction_coordinator.prepared import Partitions
 from moldau.transaction_coordinator.status import AT_REST, VALID_PREVIOUS, TransactionStatus
 from moldau.transaction_coordinator.transaction import (
     MAX_PRODUCER_EPOCH,
@@ -17,6 +17,7 @@ from moldau.transaction_coordinator.transaction import (
     NO_PRODUCER_ID,
     NO_TIMESTAMP,
     Transaction,
+    add_to,
 )
 
 # From this version on, every transaction has an epoch of its own (KIP-890).
@@ -54,13 +55,16 @@ def to_empty(
 
 def to_ongoing(
     transaction: Transaction,
-    added: Iterable[TopicPartition],
+    added: Iterable[tuple[str, Sequence[int]]],
     client_transaction_version: int,
     wall_ms: int,
 ) -> Transition:
     """Partitions are added; the first ones begin a transaction."""
     value = _unchanged(transaction, TransactionStatus.ONGOING, wall_ms)
-    value.transaction_partitions = _by_topic({**transaction.partitions, **dict.fromkeys(added)})
+    partitions = {topic: dict(indexes) for topic, indexes in transaction.partitions.items()}
+    for name, indexes in added:
+        add_to(partitions, name, indexes)
+    value.transaction_partitions = _by_topic(partitions)
     if transaction.status in AT_REST:
         value.transaction_start_timestamp_ms = wall_ms
     value.client_transaction_version = client_transaction_version
@@ -150,11 +154,5 @@ def _check(transaction: Transaction, status: TransactionStatus) -> None:
     )
 
 
-def _by_topic(partitions: Iterable[TopicPartition]) -> list[PartitionsSchema]:
-    topics: dict[str, PartitionsSchema] = {}
-    for topic, index in partitions:
-        schema = topics.get(topic)
-        if schema is None:
-            schema = topics[topic] = PartitionsSchema(topic)
-        schema.partition_ids.append(index)
-    return list(topics.values())
+def _by_topic(partitions: Partitions) -> list[PartitionsSchema]:
+    return [PartitionsSchema(topic, list(indexes)) for topic, indexes in partitions.items()]

@@ -32,6 +32,8 @@ BROKER_SETTINGS = {
     "group.consumer.session.timeout.ms": str(SESSION_MS),
     "group.consumer.min.heartbeat.interval.ms": "100",
     "group.consumer.heartbeat.interval.ms": str(HEARTBEAT_MS),
+    # Transactions that take too long are aborted soon.
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
 }
 
 

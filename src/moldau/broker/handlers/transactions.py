@@ -18,10 +18,12 @@ from moldau.protocol.messages.add_offsets_to_txn import (
     AddOffsetsToTxnResponse,
 )
 from moldau.protocol.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
     AddPartitionsToTxnResult,
     AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTopicResult,
     AddPartitionsToTxnTransaction,
 )
 from moldau.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
@@ -78,11 +80,14 @@ class Transactions:
         if refused is not None:
             return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=refused.topic_results)
         # What exists is no more than the partitions of the cluster.
-        version = TransactionContext(context.api_version)
+        version = TransactionContext(context.api_version, has_one_result=True)
         result = self._transactions.add_existing(transaction, version)
         if not isinstance(result, AddPartitionsToTxnResult):
             result = await result
-        return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=result.topic_results)
+        results = _results(transaction, _first_code(result))
+        return AddPartitionsToTxnResponse(
+            results_by_topic_v3_and_below=await context.dispatcher.turns.complete(results)
+        )
 
     def _add_for_broker(
         self, request: AddPartitionsToTxnRequest, context: "RequestContext"
@@ -168,8 +173,32 @@ def _without_duplicates(transaction: AddPartitionsToTxnTransaction) -> Steps[Non
         for begin in range(0, len(topic.partitions), PARTITIONS_PER_STEP):
             indexes.update(dict.fromkeys(topic.partitions[begin : begin + PARTITIONS_PER_STEP]))
             yield
+        yield
     yield from dropping(transaction.topics)
-    transaction.topics = [AddPartitionsToTxnTopic(name, list(named[name])) for name in named]
+    topics: list[AddPartitionsToTxnTopic] = []
+    for name, indexes in named.items():
+        topics.append(AddPartitionsToTxnTopic(name, list(indexes)))
+        yield
+    transaction.topics = topics
+    yield from dropping(named)
+
+
+def _results(
+    transaction: AddPartitionsToTxnTransaction, code: int
+) -> Steps[list[AddPartitionsToTxnTopicResult]]:
+    """The same result for every partition, in steps."""
+    results: list[AddPartitionsToTxnTopicResult] = []
+    for topic in transaction.topics:
+        result = AddPartitionsToTxnTopicResult(topic.name)
+        results.append(result)
+        for begin in range(0, len(topic.partitions), PARTITIONS_PER_STEP):
+            indexes = topic.partitions[begin : begin + PARTITIONS_PER_STEP]
+            result.results_by_partition += [
+                AddPartitionsToTxnPartitionResult(index, code) for index in indexes
+            ]
+            yield
+        yield
+    return results
 
 
 def _first_code(result: AddPartitionsToTxnResult) -> int:
