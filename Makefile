@@ -14,7 +14,7 @@ DEBEZIUM_DIR ?= $(CURDIR)/.cache/debezium
 CORES := $(shell getconf _NPROCESSORS_ONLN)
 PARALLEL := --dist loadfile --no-loadscope-reorder -n
 TEST_WORKERS ?= $(shell echo $$(( $(CORES) * 2 < 8 ? $(CORES) * 2 : 8 )))
-# Each of these may have several brokers and Java programs of its own, with time-outs of their own,
+# Each of these may have several brokers and Java programs of its own, with timeouts of their own,
 # which they miss on a machine that is too busy.
 COMPAT_WORKERS ?= $(shell echo $$(( $(CORES) < 4 ? $(CORES) : 4 )))
 
@@ -23,7 +23,7 @@ PYTEST := $(BIN)/$(if $(RETRY),python -m tools.run_tests,pytest)
 
 SEEDS ?= 100
 
-.PHONY: run test test-plain check compat bench simulate simulate-mutants stalls format generate build compiled clean help
+.PHONY: run test test-plain check compat torture bench simulate simulate-mutants stalls format generate build compiled clean help
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -81,6 +81,20 @@ check: $(VENV)/dev.stamp  ## lint, types, layers
 COMPAT_DIRS := KAFKA_DIR SPARK_CONNECTOR_DIR KAFKA_STREAMS_DIR CONNECT_CLIENT_DIR DEBEZIUM_DIR
 compat: build $(foreach dir,$(COMPAT_DIRS),$($(dir))/READY)  ## clients and tools of other ecosystems
 	$(foreach dir,$(COMPAT_DIRS),$(dir)=$($(dir))) $(PYTEST) tests/compat $(PARALLEL) $(COMPAT_WORKERS) -rs $(ARGS)
+
+# What compat does for seconds or a few times, for an hour or dozens of times.
+torture: export TORMENT_SECONDS ?= 3600
+torture: export CLUSTER_ROUNDS ?= 50
+torture: export COPIER_ROUNDS ?= 50
+torture: export KILLS ?= 30
+torture: export EXACTLY_ONCE_KILLS ?= 50
+torture: export TRANSFORM_RECORDS ?= 10000
+torture: export DEBEZIUM_ROWS ?= 100000
+TORTURES := $(addprefix tests/compat/test_,replication_torment.py transaction_torment.py mixed_replication.py \
+	mixed_transactions.py quorum_changes.py transaction_copier.py spark_exactly_once.py capture_kills.py \
+	connect_kills.py jdbc_kills.py lake_kills.py connect_transforms.py postgres_debezium.py)
+torture: build $(foreach dir,$(COMPAT_DIRS),$($(dir))/READY)  ## the long forms of tests with faults, for hours: TORMENT_SECONDS=600, or ARGS=tests/...
+	$(foreach dir,$(COMPAT_DIRS),$(dir)=$($(dir))) $(BIN)/pytest -rs -s $(or $(ARGS),$(TORTURES))
 
 bench: build $(KAFKA_DIR)/READY $(SPARK_CONNECTOR_DIR)/READY $(DEBEZIUM_DIR)/READY  ## one table, interleaved with Apache Kafka
 	KAFKA_DIR=$(KAFKA_DIR) SPARK_CONNECTOR_DIR=$(SPARK_CONNECTOR_DIR) DEBEZIUM_DIR=$(DEBEZIUM_DIR) $(BIN)/python -m benchmarks $(ARGS)

@@ -245,10 +245,11 @@ class Run:
                 cluster_rows.warm_up(self.bench, cluster.start())
             for row in rows:
                 with self._row(row.name):
-                    for cluster in sides.values():
+                    measured = sides if row.is_compared else {"moldau": sides["moldau"]}
+                    for cluster in measured.values():
                         cluster.start()
                     measure = partial(row.measure, self.bench)
-                    runs = interleaved(sides, measure, self.repeat)
+                    runs = interleaved(measured, measure, self.repeat)
                     self._keep(row.name, runs, row.targets, row.limits)
         finally:
             for cluster in sides.values():

@@ -1,6 +1,7 @@
 """Fixtures that every folder may use."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,19 @@ os.environ["MOLDAU_CLASS_ARCHIVE"] = "off"
 # Workers of pytest-xdist take whole modules in this order. What needs Spark takes longest, and
 # comes first, lest one worker be busy with it when the others have nothing left to do.
 SLOW_FOLDERS = ("streams", "spark")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the processes that tests start take SIGHUP and SIGINT, under nohup and in scripts too.
+
+    A process inherits that a signal is ignored, but not a handler that does nothing. Workers of
+    pytest-xdist are started by a process that keeps ignoring it, and so do they until this is run.
+    """
+    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        return
+    for number in (signal.SIGHUP, signal.SIGINT):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

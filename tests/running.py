@@ -19,7 +19,7 @@ from moldau.config.broker import BrokerConfig
 from moldau.protocol.api import APIS
 from moldau.protocol.header import decode_response_header, encode_request_header
 
-START_TIMEOUT_S = 30
+START_TIMEOUT_S = 120
 
 
 class RunningBroker:

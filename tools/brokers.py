@@ -14,18 +14,19 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
+from moldau.ids import new_uuid, uuid_to_str
 from tools import wire
 
 PROJECT = Path(__file__).resolve().parent.parent
 HOST = "127.0.0.1"
-START_LIMIT_S = 90.0
-STOP_LIMIT_S = 60.0
+START_LIMIT_S = 240.0
+STOP_LIMIT_S = 180.0
 FIRST_PORT = 12_000
-PORTS_PER_WORKER = 1_000
-WORKERS = 16
+PORTS_PER_PROCESS = 500
+PROCESSES = 40
 
 
 def kafka_dir() -> Path:
@@ -33,25 +34,49 @@ def kafka_dir() -> Path:
     return Path(os.environ.get("KAFKA_DIR") or PROJECT / ".cache" / "apache-kafka")
 
 
-def _own_ports() -> Iterator[int]:
-    """Ports that this process may try.
+class _OwnPorts:
+    """Ports that no other process of this kind tries.
 
-    They are below the kernel's range for outgoing connections, and each worker of pytest-xdist has
-    its own part of them, so a free port is still free when the broker binds it.
+    They are below the kernel's range for outgoing connections, and a process that wants any takes
+    a range for itself by listening on its first port as long as it lives: a worker of pytest-xdist,
+    or another run of the tests. So a port that is free now is still free when the broker binds it.
     """
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    first = FIRST_PORT + worker % WORKERS * PORTS_PER_WORKER
-    begin = random.randrange(PORTS_PER_WORKER)
-    return (first + (begin + step) % PORTS_PER_WORKER for step in itertools.count())
+
+    def __init__(self) -> None:
+        self._taken = self._take()
+        self.pid = os.getpid()
+        first = self._taken.getsockname()[1] + 1
+        count = PORTS_PER_PROCESS - 1
+        begin = random.randrange(count)
+        self.numbers = (first + (begin + step) % count for step in itertools.count())
+
+    @staticmethod
+    def _take() -> socket.socket:
+        for number in random.sample(range(PROCESSES), PROCESSES):
+            port = FIRST_PORT + number * PORTS_PER_PROCESS
+            # Without SO_REUSEADDR: two could bind it before either of them listens.
+            taken = socket.socket()
+            try:
+                taken.bind((HOST, port))
+                taken.listen(1)
+            except OSError:
+                taken.close()
+                continue
+            return taken
+        raise RuntimeError(f"{PROCESSES} processes have taken all ports that tests may use")
 
 
-_ports = _own_ports()
+_own_ports: _OwnPorts | None = None
 
 
 def free_port() -> int:
-    """A port that is currently not in use."""
+    """A port that is not in use, and that no other process is given by this function."""
+    global _own_ports
+    # A process that was forked has the ports of its parent, and must not use them.
+    if _own_ports is None or _own_ports.pid != os.getpid():
+        _own_ports = _OwnPorts()
     while True:
-        port = next(_ports)
+        port = next(_own_ports.numbers)
         with socket.socket() as probe:
             try:
                 probe.bind((HOST, port))
@@ -237,9 +262,7 @@ class ApacheKafkaBroker(Broker):
 
     def _format(self) -> None:
         storage = str(kafka_dir() / "bin" / "kafka-storage")
-        cluster_id = subprocess.run(
-            [storage, "random-uuid"], check=True, capture_output=True, text=True
-        ).stdout.strip()
+        cluster_id = uuid_to_str(new_uuid(random.SystemRandom()))
         done = subprocess.run(
             [storage, "format", "--standalone", "-t", cluster_id, "-c", str(self.properties_path)],
             capture_output=True,

@@ -235,7 +235,7 @@ class Cluster:
         return "\n".join(tails)
 
 
-def eventually(what: str, check: Callable[[], object], limit_s: float = 60.0) -> None:
+def eventually(what: str, check: Callable[[], object], limit_s: float = 180.0) -> None:
     """Wait until ``check`` returns something true; errors of clients count as not yet."""
     deadline = time.monotonic() + limit_s
     last: object = None

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from tools.brokers import HOST, free_port, kafka_dir
 
-STOP_LIMIT_S = 60.0
+STOP_LIMIT_S = 120.0
 
 
 def plugin_jar(name: str) -> Path | None:
@@ -27,7 +27,7 @@ def plugin_jar(name: str) -> Path | None:
 class WorkerProcess:
     """A worker. Use as a context manager."""
 
-    limit_s = 120.0
+    limit_s = 240.0
 
     def __init__(self, log_path: Path) -> None:
         self.port = free_port()
@@ -86,7 +86,7 @@ class WorkerProcess:
             headers={"Content-Type": "application/json"},
         )
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
+            with urllib.request.urlopen(request, timeout=120) as answer:
                 content = answer.read()
                 return answer.status, json.loads(content) if content else None
         except urllib.error.HTTPError as error:

@@ -19,7 +19,7 @@ import psycopg
 
 from tools.brokers import HOST, free_port
 
-START_TIMEOUT_S = 60
+START_TIMEOUT_S = 120
 _SYSTEM_USERS = ("postgres", "nobody")
 
 

@@ -8,15 +8,18 @@ import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from tools.brokers import ApacheKafkaBroker, Broker, MoldauBroker
+from tools.brokers import HOST, ApacheKafkaBroker, Broker, MoldauBroker, free_port
 
+from benchmarks.stalls import cluster_attacks, transaction_attacks
 from benchmarks.stalls.attacks import ATTACKS, Salvo, add_record_attacks
 from benchmarks.stalls.process import Process
 from benchmarks.stalls.wire import Wire
 
-NAME_WIDTH = 46
+# Importing these modules has registered their attacks.
+REGISTERED = (cluster_attacks, transaction_attacks)
+NAME_WIDTH = 56
 HEADINGS = (
     "worst ms",
     "its cpu",
@@ -29,6 +32,32 @@ HEADINGS = (
     "MB more",
     "MB sent",
 )
+
+
+class Target(NamedTuple):
+    """The broker under attack, with a listener for other nodes."""
+
+    broker: Broker
+    controller_port: int
+
+
+def new_target(directory: Path, *, is_kafka: bool) -> Target:
+    if is_kafka:
+        kafka = ApacheKafkaBroker(directory)
+        return Target(kafka, kafka.controller_port)
+    port, controller_port = free_port(), free_port()
+    controller = f"{HOST}:{controller_port}"
+    settings = {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "listeners": f"PLAINTEXT://{HOST}:{port},CONTROLLER://{controller}",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.bootstrap.servers": controller,
+        "offsets.topic.replication.factor": "1",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+    }
+    return Target(MoldauBroker(directory, settings, port), controller_port)
 
 
 class ProbeProcess:
@@ -88,8 +117,9 @@ class Shot:
             self.failure = str(error)
 
 
-def run_attack(broker: Broker, probe: ProbeProcess, name: str) -> dict[str, Any]:
-    with Wire(broker.port) as wire:
+def run_attack(target: Target, probe: ProbeProcess, name: str) -> dict[str, Any]:
+    broker = target.broker
+    with Wire(broker.port, target.controller_port) as wire:
         salvos = ATTACKS[name](wire)
     # The remaining work of the preparation (creating logs, flushing) is not part of the attack.
     time.sleep(1)
@@ -97,7 +127,8 @@ def run_attack(broker: Broker, probe: ProbeProcess, name: str) -> dict[str, Any]
     process.forget_peak()
     rss_mb, cpu_s, begin = process.rss_mb(), process.cpu_s(), time.perf_counter()
     probe.say("begin")
-    shots = [Shot(broker.port, salvo) for salvo in salvos]
+    ports = {False: broker.port, True: target.controller_port}
+    shots = [Shot(ports[salvo.is_for_controller], salvo) for salvo in salvos]
     for shot in shots:
         shot.wait()
     took_s = time.perf_counter() - begin
@@ -131,6 +162,19 @@ def line(seen: dict[str, Any]) -> str:
     return f"{text}  {seen['failure']}".rstrip()
 
 
+def run_all(target: Target, names: list[str]) -> list[dict[str, Any]]:
+    rows = []
+    with target.broker as broker:
+        probe = ProbeProcess(broker)
+        try:
+            for name in names:
+                rows.append(run_attack(target, probe, name))
+                print(line(rows[-1]), flush=True)
+        finally:
+            probe.close()
+    return rows
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.stalls", description=__doc__)
     parser.add_argument("words", nargs="*", help="only attacks whose name contains one of these")
@@ -143,19 +187,9 @@ def main() -> int:
     words = [word.lower() for word in options.words]
     names = [name for name in ATTACKS if not words or any(word in name.lower() for word in words)]
     print(f"{'attack':<{NAME_WIDTH}}" + "".join(f"{each:>10}" for each in HEADINGS), flush=True)
-    rows = []
-    kind = ApacheKafkaBroker if options.kafka else MoldauBroker
-    with (
-        tempfile.TemporaryDirectory(prefix="stalls-") as folder,
-        kind(Path(folder) / "data") as broker,
-    ):
-        probe = ProbeProcess(broker)
-        try:
-            for name in names:
-                rows.append(run_attack(broker, probe, name))
-                print(line(rows[-1]), flush=True)
-        finally:
-            probe.close()
+    with tempfile.TemporaryDirectory(prefix="stalls-") as folder:
+        target = new_target(Path(folder) / "data", is_kafka=options.kafka)
+        rows = run_all(target, names)
     if options.json:
         with open(options.json, "w") as file:
             json.dump(rows, file, indent=1)

@@ -23,7 +23,10 @@ from moldau.protocol.messages.alter_client_quotas import (
 )
 from moldau.protocol.messages.api_versions import ApiVersionsRequest
 from moldau.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
-from moldau.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from moldau.protocol.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    TopicPartitions,
+)
 from moldau.protocol.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,
@@ -72,7 +75,11 @@ from moldau.protocol.messages.offset_delete import (
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
-from moldau.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from moldau.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+)
 from moldau.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
@@ -82,7 +89,9 @@ from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupReque
 
 TWO_MB = 2_000_000
 # As many as a large request may have (``dispatch.ELEMENTS_MAX``).
-MOST = 250_000
+MOST = 100_000
+# The same for numbers.
+MOST_NUMBERS = 400_000
 TOPIC, BROKER = 2, 4
 TOPICS_PER_REQUEST = 2_000
 QUOTAS_PER_REQUEST = 5_000
@@ -93,6 +102,7 @@ class Salvo(NamedTuple):
 
     data: bytes
     answers: int = 1
+    is_for_controller: bool = False
 
 
 Prepare = Callable[[Wire], list[Salvo]]
@@ -155,7 +165,7 @@ def describe_the_broker_too_often(wire: Wire) -> list[Salvo]:
     return describe([DescribeConfigsResource(BROKER, "1", None) for _ in range(333_000)])
 
 
-@attack("DescribeConfigs, 250,000 resources in 1 MB")
+@attack("DescribeConfigs, 100,000 resources in 0.5 MB")
 def describe_the_broker_often(wire: Wire) -> list[Salvo]:
     return describe([DescribeConfigsResource(BROKER, "1", None) for _ in range(MOST)])
 
@@ -182,7 +192,7 @@ def alter_unknown_topics(wire: Wire) -> list[Salvo]:
     return one(legacy.AlterConfigsRequest(resources=resources), 2)
 
 
-@attack("AlterConfigs, 250,000 empty changes")
+@attack("AlterConfigs, 100,000 empty changes")
 def alter_nothing(wire: Wire) -> list[Salvo]:
     resources = [legacy.AlterConfigsResource(TOPIC, "", []) for _ in range(MOST)]
     return one(legacy.AlterConfigsRequest(resources=resources), 2)
@@ -213,21 +223,21 @@ def describe_quotas(wire: Wire) -> list[Salvo]:
     return one(DescribeClientQuotasRequest(components=[ComponentData("user", 2, None)]), 1)
 
 
-@attack("ListConfigResources, 10,000 topics, 2 MB of types")
+@attack("ListConfigResources, 10,000 topics, 400,000 types")
 def list_config_resources(wire: Wire) -> list[Salvo]:
     many_topics(wire, 10_000)
-    return one(ListConfigResourcesRequest(resource_types=[TOPIC] * TWO_MB), 1)
+    return one(ListConfigResourcesRequest(resource_types=[TOPIC] * MOST_NUMBERS), 1)
 
 
-@attack("ListPartitionReassignments, 2 MB")
+@attack("ListPartitionReassignments, 400,000 partitions")
 def list_reassignments(wire: Wire) -> list[Salvo]:
     create_topics(wire, ["wide"], partitions=1_000)
-    indexes = [index % 1_000 for index in range(TWO_MB // 4)]
+    indexes = [index % 1_000 for index in range(MOST_NUMBERS)]
     topics = [ListPartitionReassignmentsTopics("wide", indexes)]
     return one(ListPartitionReassignmentsRequest(topics=topics), 0)
 
 
-@attack("DescribeQuorum, 250,000 partitions")
+@attack("DescribeQuorum, 100,000 partitions")
 def describe_quorum(wire: Wire) -> list[Salvo]:
     partitions = [PartitionData(0) for _ in range(MOST)]
     return one(DescribeQuorumRequest(topics=[TopicData("__cluster_metadata", partitions)]), 2)
@@ -236,19 +246,19 @@ def describe_quorum(wire: Wire) -> list[Salvo]:
 # --- groups
 
 
-@attack("DescribeGroups, 250,000 groups")
+@attack("DescribeGroups, 100,000 groups")
 def describe_groups(wire: Wire) -> list[Salvo]:
     groups = [f"{number:x}" for number in range(MOST)]
     return one(DescribeGroupsRequest(groups=groups), 5)
 
 
-@attack("ConsumerGroupDescribe, 250,000 groups")
+@attack("ConsumerGroupDescribe, 100,000 groups")
 def describe_consumer_groups(wire: Wire) -> list[Salvo]:
     groups = [f"{number:x}" for number in range(MOST)]
     return one(ConsumerGroupDescribeRequest(group_ids=groups), 1)
 
 
-@attack("FindCoordinator, 250,000 groups")
+@attack("FindCoordinator, 100,000 groups")
 def find_coordinators(wire: Wire) -> list[Salvo]:
     keys = [f"{number:x}" for number in range(MOST)]
     return one(FindCoordinatorRequest(key_type=0, coordinator_keys=keys), 6)
@@ -282,13 +292,21 @@ def delete_groups(wire: Wire) -> list[Salvo]:
     return one(DeleteGroupsRequest(groups_names=groups), 2)
 
 
-@attack("OffsetDelete, 250,000 offsets")
+@attack("OffsetDelete, 100,000 offsets")
 def delete_offsets(wire: Wire) -> list[Salvo]:
     create_topics(wire, ["wide"], partitions=1_000)
     wire.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 6)
     commit(wire, "wide-group", "wide", partitions=1_000)
     partitions = [OffsetDeleteRequestPartition(index % 1_000) for index in range(MOST)]
     return one(OffsetDeleteRequest("wide-group", [OffsetDeleteRequestTopic("wide", partitions)]), 0)
+
+
+@attack("OffsetDelete, 1,000 topics of 900 partitions")
+def delete_offsets_in_short_lists(wire: Wire) -> list[Salvo]:
+    wire.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 6)
+    partitions = [OffsetDeleteRequestPartition(index) for index in range(900)]
+    topics = [OffsetDeleteRequestTopic(f"{number:x}", partitions) for number in range(1_000)]
+    return one(OffsetDeleteRequest("wide-group", topics), 0)
 
 
 @attack("OffsetCommit, 2 MB of unknown topics")
@@ -301,10 +319,10 @@ def commit_unknown(wire: Wire) -> list[Salvo]:
     return one(OffsetCommitRequest(group_id="busy", topics=topics), 9)
 
 
-@attack("JoinGroup, 200,000 protocols")
+@attack("JoinGroup, 100,000 protocols")
 def join_with_many_protocols(wire: Wire) -> list[Salvo]:
     wire.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 6)
-    protocols = [JoinGroupRequestProtocol(f"{number:x}", b"") for number in range(200_000)]
+    protocols = [JoinGroupRequestProtocol(f"{number:x}", b"") for number in range(MOST)]
     request = JoinGroupRequest(
         group_id="joined",
         session_timeout_ms=10_000,
@@ -322,7 +340,7 @@ def join_with_most_protocols(wire: Wire) -> list[Salvo]:
     return one(JoinGroupRequest(group_id="joined", protocols=protocols), 9)
 
 
-@attack("SyncGroup, 200,000 assignments")
+@attack("SyncGroup, 100,000 assignments")
 def sync_with_many_assignments(wire: Wire) -> list[Salvo]:
     wire.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 6)
     request = SyncGroupRequest(
@@ -330,25 +348,25 @@ def sync_with_many_assignments(wire: Wire) -> list[Salvo]:
         member_id="no",
         protocol_type="consumer",
         protocol_name="range",
-        assignments=[SyncGroupRequestAssignment(f"{number:x}") for number in range(200_000)],
+        assignments=[SyncGroupRequestAssignment(f"{number:x}") for number in range(MOST)],
     )
     return one(request, 5)
 
 
-@attack("LeaveGroup, 200,000 members")
+@attack("LeaveGroup, 100,000 members")
 def leave_with_many_members(wire: Wire) -> list[Salvo]:
     wire.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 6)
-    members = [MemberIdentity(f"{number:x}") for number in range(200_000)]
+    members = [MemberIdentity(f"{number:x}") for number in range(MOST)]
     return one(LeaveGroupRequest(group_id="joined", members=members), 5)
 
 
-@attack("ListGroups, 250,000 states")
+@attack("ListGroups, 100,000 states")
 def list_groups(wire: Wire) -> list[Salvo]:
     states = [f"{number:x}" for number in range(MOST)]
     return one(ListGroupsRequest(states_filter=states), 5)
 
 
-@attack("ListTransactions, 250,000 states")
+@attack("ListTransactions, 100,000 states")
 def list_transactions(wire: Wire) -> list[Salvo]:
     states = [f"{number:x}" for number in range(MOST)]
     return one(ListTransactionsRequest(state_filters=states), 1)
@@ -361,6 +379,58 @@ def fetch_offsets_often(wire: Wire) -> list[Salvo]:
     commit(wire, "wide-group", "wide", partitions=1_000)
     groups = [OffsetFetchRequestGroup(group_id="wide-group", topics=None) for _ in range(100)]
     return one(OffsetFetchRequest(groups=groups), 8)
+
+
+@attack("OffsetFetch, 400,000 partitions")
+def fetch_offsets_of_partitions(wire: Wire) -> list[Salvo]:
+    wire.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 6)
+    topics = [OffsetFetchRequestTopics("wide", partition_indexes=list(range(MOST_NUMBERS)))]
+    groups = [OffsetFetchRequestGroup(group_id="wide-group", topics=topics)]
+    return one(OffsetFetchRequest(groups=groups), 8)
+
+
+def heartbeat(names: list[str], owned: list[TopicPartitions]) -> list[Salvo]:
+    request = ConsumerGroupHeartbeatRequest(
+        group_id="greedy",
+        member_id="greedy",
+        rebalance_timeout_ms=60_000,
+        subscribed_topic_names=names,
+        topic_partitions=owned,
+    )
+    return one(request, 1)
+
+
+@attack("ConsumerGroupHeartbeat, 20,000 topic names")
+def subscribe_to_many(wire: Wire) -> list[Salvo]:
+    wire.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 6)
+    return heartbeat([f"no-{number:06}" for number in range(20_000)], [])
+
+
+@attack("ConsumerGroupHeartbeat, 10,000 topics exist")
+def subscribe_to_all(wire: Wire) -> list[Salvo]:
+    wire.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 6)
+    return heartbeat(many_topics(wire, 10_000), [])
+
+
+@attack("ConsumerGroupHeartbeat, 10,000 topics by pattern")
+def subscribe_by_pattern(wire: Wire) -> list[Salvo]:
+    many_topics(wire, 10_000)
+    wire.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 6)
+    request = ConsumerGroupHeartbeatRequest(
+        group_id="pattern",
+        member_id="greedy",
+        rebalance_timeout_ms=60_000,
+        subscribed_topic_regex="(topic-)+[0-9]*",
+        topic_partitions=[],
+    )
+    return one(request, 1)
+
+
+@attack("ConsumerGroupHeartbeat, 400,000 owned partitions")
+def own_many(wire: Wire) -> list[Salvo]:
+    wire.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 6)
+    owned = [TopicPartitions(bytes(15) + b"x", list(range(MOST_NUMBERS)))]
+    return heartbeat(["wide"], owned)
 
 
 @attack("ConsumerGroupHeartbeat, 1,000 members join")

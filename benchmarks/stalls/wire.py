@@ -20,9 +20,14 @@ def framed(request: Any, version: int, correlation_id: int = 0) -> bytes:
 class Wire:
     """One connection; usable as a context manager."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, controller_port: int = 0) -> None:
+        self._controller_port = controller_port
         self.socket = socket.create_connection(("127.0.0.1", port), TIMEOUT_S)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def controller(self) -> "Wire":
+        """A connection to the listener for other nodes."""
+        return Wire(self._controller_port)
 
     def send(self, request: Any, version: int) -> Any:
         """Send a request and return its response."""

@@ -26,9 +26,12 @@ from importlib.machinery import (
     SourceFileLoader,
 )
 from importlib.util import find_spec, spec_from_file_location
-from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    # Only for types: every process imports this module, and a broker uses no paths of this kind.
+    from pathlib import Path
 
 MANIFEST: Final = "MANIFEST"
 
@@ -38,7 +41,9 @@ _ABOVE: Final = frozenset(
     {"cli", "connect", "examples", "simulator", "spark", "sql", "streams", "__pycache__"}
 )
 
-_PACKAGE: Final = Path(__file__).parent
+_PACKAGE: Final = os.path.dirname(os.path.abspath(__file__))
+# In a source tree, this folder is called "src".
+_PARENT: Final = os.path.dirname(_PACKAGE)
 
 # Why this process runs plain sources; empty if it does not, or if ``choose`` left the choice to
 # Python's import system.
@@ -84,14 +89,14 @@ def choose(environment: Mapping[str, str] = os.environ) -> None:
     if is_set(environment, "MOLDAU_PLAIN"):
         sys.meta_path.insert(0, SourceFinder())
         _reason = "MOLDAU_PLAIN is set"
-    elif _PACKAGE.parent.name == "src":
-        folder = os.path.realpath(_PACKAGE.parents[1] / "build" / "compiled")
+    elif os.path.basename(_PARENT) == "src":
+        folder = os.path.realpath(os.path.join(os.path.dirname(_PARENT), "build", "compiled"))
         names, _reason = read_build(folder, _PACKAGE)
         if names:
             sys.meta_path.insert(0, CompiledFinder(folder, names))
 
 
-def read_build(folder: str, package: Path) -> tuple[list[str], str]:
+def read_build(folder: str, package: "str | Path") -> tuple[list[str], str]:
     """The compiled modules in a folder, or an empty list and the reason not to use them."""
     try:
         with open(os.path.join(folder, MANIFEST), encoding="utf-8") as file:
@@ -105,7 +110,7 @@ def read_build(folder: str, package: Path) -> tuple[list[str], str]:
     return names, ""
 
 
-def write_manifest(folder: Path, sources: str) -> list[str]:
+def write_manifest(folder: "Path", sources: str) -> list[str]:
     """Write the fingerprint of the sources into a complete build; returns its modules."""
     suffix = EXTENSION_SUFFIXES[0]
     files = sorted(folder.rglob(f"*{suffix}"))
@@ -114,7 +119,7 @@ def write_manifest(folder: Path, sources: str) -> list[str]:
     return names
 
 
-def fingerprint(package: Path) -> str:
+def fingerprint(package: "str | Path") -> str:
     """A checksum that changes with every edit of the files that the compiled modules depend on.
 
     These are not only their own sources: mypyc relies on the types that other modules declare.
@@ -165,7 +170,7 @@ def check(environment: Mapping[str, str] = os.environ) -> None:
 def _remedy() -> str:
     if _reason.startswith("MOLDAU_PLAIN"):
         return "Unset it to run the compiled modules."
-    if _PACKAGE.parent.name == "src":
+    if os.path.basename(_PARENT) == "src":
         return "'make build' compiles them, for the next start."
     return (
         "With a C compiler on the path, 'MOLDAU_REQUIRE_COMPILED=1 pip install --force-reinstall "

@@ -16,7 +16,7 @@ from tests.broker.batches import batch
 from tests.broker.producing import fetch_request, produce_request
 from tests.broker.simulated import SimulatedBroker
 
-TIMEOUT_S = 60
+TIMEOUT_S = 120
 VERSION = 12
 LOCAL_ID = 1
 ALL = (LOCAL_ID, 2, 3)

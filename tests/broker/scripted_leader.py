@@ -110,7 +110,7 @@ class ScriptedLeader:
 
     async def next(self) -> Asked:
         """The next request, of whatever connection."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(120):
             return await self._asked.get()
 
     async def stop(self) -> None:

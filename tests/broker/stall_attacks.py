@@ -34,6 +34,7 @@ from moldau.protocol.messages.alter_user_scram_credentials import (
     ScramCredentialDeletion,
 )
 from moldau.protocol.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from moldau.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from moldau.protocol.messages.delete_groups import DeleteGroupsRequest
 from moldau.protocol.messages.delete_records import (
@@ -115,6 +116,7 @@ from moldau.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
+from moldau.protocol.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from moldau.protocol.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
@@ -184,6 +186,29 @@ def add_partitions() -> Attack:
         v3_and_below_transactional_id="tx", v3_and_below_topics=topics
     )
     return Attack(request, 3, 4 * MANY)
+
+
+async def begin_transaction(broker: SimulatedBroker, add: AddPartitionsToTxnRequest) -> None:
+    """Make the producer of a request a transactional one."""
+    find = FindCoordinatorRequest(key_type=1, coordinator_keys=["tx"])
+    assert (await broker.send(find, 6)).coordinators[0].error_code == 0
+    begun = await broker.send(InitProducerIdRequest("tx", 60_000), 4)
+    add.v3_and_below_producer_id = begun.producer_id
+    add.v3_and_below_producer_epoch = begun.producer_epoch
+
+
+def add_nothing() -> Attack:
+    """Each topic takes a step to be read, to be looked up and to be answered."""
+    topics = [AddPartitionsToTxnTopic(name, []) for name in names()]
+    request = AddPartitionsToTxnRequest(
+        v3_and_below_transactional_id="tx", v3_and_below_topics=topics
+    )
+    return Attack(request, 3, 4 * MANY, begin_transaction)
+
+
+def update_features() -> Attack:
+    updates = [FeatureUpdateKey(name) for name in names()]
+    return Attack(UpdateFeaturesRequest(feature_updates=updates, validate_only=True), 1, 2 * MANY)
 
 
 async def begin_wide_transaction(broker: SimulatedBroker, end: EndTxnRequest) -> None:
@@ -319,6 +344,18 @@ def fetch_offsets_of_many_topics() -> Attack:
     return Attack(OffsetFetchRequest(group_id="wide-group", topics=topics), 7, 3 * MANY)
 
 
+def subscribe_to_many_topics() -> Attack:
+    """What is known about each topic is computed in a step of its own."""
+    request = ConsumerGroupHeartbeatRequest(
+        group_id="crowd",
+        member_id="member",
+        rebalance_timeout_ms=60_000,
+        subscribed_topic_names=names(),
+        topic_partitions=[],
+    )
+    return Attack(request, 1)
+
+
 async def write_as_many_producers(broker: SimulatedBroker, request: Any) -> None:
     for producer_id in range(MANY):
         data = batch(
@@ -439,6 +476,8 @@ ATTACKS: dict[str, Callable[[], Attack]] = {
         DescribeTransactionsRequest(transactional_ids=names()), 0
     ),
     "AddPartitionsToTxn": add_partitions,
+    "AddPartitionsToTxn of topics without partitions": add_nothing,
+    "UpdateFeatures": update_features,
     "EndTxn of a wide transaction": end_wide_transaction,
     "AddPartitionsToTxn of a broker": add_partitions_of_many_transactions,
     "WriteTxnMarkers": write_markers,
@@ -452,6 +491,7 @@ ATTACKS: dict[str, Callable[[], Attack]] = {
     "JoinGroup": join_with_many_protocols,
     "SyncGroup": sync_with_many_assignments,
     "LeaveGroup": leave_with_many_members,
+    "ConsumerGroupHeartbeat": subscribe_to_many_topics,
     "ListGroups": lambda: Attack(ListGroupsRequest(states_filter=names()), 5),
     "ListConfigResources": lambda: Attack(
         ListConfigResourcesRequest(resource_types=[TOPIC] * (20 * MANY)), 1, 20 * MANY

@@ -38,6 +38,7 @@ from moldau.protocol.messages.unregister_broker import UnregisterBrokerRequest
 from tests.broker.test_quorum import COMBINED, SEPARATE, Cluster
 
 TOPIC_RESOURCE = 2
+BROKER_RESOURCE = 4
 
 
 class Clients(Cluster):
@@ -141,6 +142,41 @@ def test_every_kind_of_request_reaches_the_controller(tmp_path: Path) -> None:
             deleted = await cluster.ask(other, deleting, 6)
             assert deleted.responses[0].error_code == 0
             assert not await cluster.knows(other, "t")
+
+    asyncio.run(scenario())
+
+
+def test_a_broker_refuses_to_cordon_a_directory_that_it_does_not_have(tmp_path: Path) -> None:
+    """The controller, on another node, does not know its directories."""
+
+    async def scenario() -> None:
+        async with clients_of(tmp_path, COMBINED) as cluster:
+            leader = await cluster.elected()
+            (other, _) = [each for each in cluster.brokers if each != leader]
+            assert await cluster.make(other, "t") == 0
+
+            async def cordon(paths: str, operation: int) -> int:
+                config = AlterableConfig("cordoned.log.dirs", operation, paths)
+                kept = AlterableConfig("retention.ms", 0, "5000")
+                request = IncrementalAlterConfigsRequest(
+                    resources=[
+                        AlterConfigsResource(TOPIC_RESOURCE, "t", [kept]),
+                        AlterConfigsResource(BROKER_RESOURCE, str(other), [config]),
+                    ]
+                )
+                topic, broker = (await cluster.ask(other, request, 1)).responses
+                assert (topic.resource_type, topic.error_code) == (TOPIC_RESOURCE, 0)
+                assert broker.resource_name == str(other)
+                return int(broker.error_code)
+
+            (directory,) = cluster.nodes[other].config.log_dirs
+            unknown = f"{directory}-typo"
+            assert await cordon(unknown, 0) == ErrorCode.INVALID_REQUEST
+            assert await cordon(directory, 0) == 0
+            assert await cordon(unknown, 2) == ErrorCode.INVALID_REQUEST
+            settings = cluster.image(other).config(BROKER_RESOURCE, str(other))
+            assert settings == {"cordoned.log.dirs": directory}
+            assert cluster.image(other).config(TOPIC_RESOURCE, "t") == {"retention.ms": "5000"}
 
     asyncio.run(scenario())
 

@@ -20,6 +20,7 @@ from moldau.protocol.messages.broker_registration import (
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
 )
+from moldau.protocol.records.metadata import FeatureLevelRecord, RegisterBrokerRecord
 from tests.broker.test_metadata_publisher import Publishing, ids
 
 EPOCH = 7
@@ -97,7 +98,7 @@ def run(body: Callable[[Living], Awaitable[object]], **settings: str) -> None:
     async def live() -> None:
         living = Living(**settings)
         try:
-            await asyncio.wait_for(body(living), 30)
+            await asyncio.wait_for(body(living), 120)
         finally:
             living.lifecycle.abandon()
 
@@ -235,6 +236,55 @@ def test_a_broker_that_is_unknown_registers_again() -> None:
         assert isinstance(again, BrokerRegistrationRequest)
         assert again.previous_broker_epoch == EPOCH
         assert it.controller.heartbeats[-1].broker_epoch == EPOCH + 3
+
+    run(body)
+
+
+def test_a_failed_directory_is_not_registered_again() -> None:
+    """The partitions in it would count as online, and the broker would be elected."""
+
+    async def body(it: Living) -> None:
+        it.publish_up_to(EPOCH)
+        directories = [b"a" * 16, b"b" * 16]
+        await it.lifecycle.start(BrokerRegistrationRequest(broker_id=1, log_dirs=directories))
+        await it.lifecycle.report_offline([b"a" * 16])
+        it.controller.answers = [ApiError(ErrorCode.STALE_BROKER_EPOCH)]
+        await it.lifecycle.report_cordoned([])
+        again = it.controller.requests[-2]
+        assert isinstance(again, BrokerRegistrationRequest)
+        assert again.log_dirs == [b"b" * 16]
+
+    run(body)
+
+
+def test_a_broker_registers_again_when_the_metadata_version_has_directories() -> None:
+    """Without them in its registration, the controller would ignore that a disk fails."""
+
+    def registration(*log_dirs: bytes) -> RegisterBrokerRecord:
+        return RegisterBrokerRecord(broker_id=1, broker_epoch=EPOCH, log_dirs=list(log_dirs))
+
+    async def body(it: Living) -> None:
+        write = it.publishing.write
+        write(FeatureLevelRecord(name="metadata.version", feature_level=16), registration())
+        it.publish_up_to(EPOCH)
+        await it.lifecycle.start(BrokerRegistrationRequest(broker_id=1, log_dirs=[b"a" * 16]))
+        await it.lifecycle.report_cordoned([])
+        assert it.controller.registrations == 1
+        it.controller.answers = [ApiError(ErrorCode.INVALID_REGISTRATION)]
+        beats = len(it.controller.heartbeats)
+        write(FeatureLevelRecord(name="metadata.version", feature_level=30))
+        it.publishing.commit()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        # A heartbeat follows, whatever becomes of the registration, and the next one tries again.
+        assert (it.controller.registrations, len(it.controller.heartbeats)) == (2, beats + 1)
+        await it.lifecycle.report_cordoned([])
+        assert it.controller.registrations == 3
+        write(registration(b"a" * 16))
+        it.publishing.commit()
+        await it.lifecycle.report_cordoned([])
+        assert it.controller.registrations == 3
+        assert it.lifecycle.broker_epoch == EPOCH
 
     run(body)
 

@@ -577,7 +577,7 @@ def test_damaged_bootstrap_records_are_named_with_the_remedy() -> None:
     disk.damage("/data/bootstrap.checkpoint", 100, b"\xff\xff")
 
     async def start() -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(120):
             await open_log(disk).start(CONTROLLERS)
 
     with pytest.raises(CorruptSnapshot, match=r"bootstrap.checkpoint is damaged.*Restore the file"):

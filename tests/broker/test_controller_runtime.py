@@ -32,26 +32,32 @@ def heartbeat(epoch: int, *, fence: bool = False, stop: bool = False) -> BrokerH
     )
 
 
+async def with_other_broker(broker: SimulatedBroker) -> int:
+    """Start a broker, and register another one that leads many partitions; returns its epoch."""
+    await broker.node.start()
+    metadata = broker.node.metadata
+    request = registration(OTHER)
+    request.cluster_id = broker.node.metadata.cluster_id
+    epoch = int((await metadata.runtime.handle(request, 4)).broker_epoch)
+    await metadata.runtime.handle(heartbeat(epoch), 1)
+    assignments = [
+        CreatableReplicaAssignment(partition_index=index, broker_ids=[OTHER])
+        for index in range(PARTITIONS)
+    ]
+    topic = CreatableTopic(
+        name="river", num_partitions=-1, replication_factor=-1, assignments=assignments
+    )
+    created = await broker.send(CreateTopicsRequest(topics=[topic]), 7)
+    assert created.topics[0].error_code == ErrorCode.NONE
+    return epoch
+
+
 @pytest.mark.parametrize("is_stopping", [False, True])
 def test_a_broker_with_many_partitions_leaves_them_in_several_batches(is_stopping: bool) -> None:
     async def scenario() -> None:
         broker = SimulatedBroker(SimulatedDisk(seed=1), ManualClock())
-        await broker.node.start()
+        epoch = await with_other_broker(broker)
         metadata = broker.node.metadata
-        request = registration(OTHER)
-        request.cluster_id = broker.node.metadata.cluster_id
-        epoch = (await metadata.runtime.handle(request, 4)).broker_epoch
-        await metadata.runtime.handle(heartbeat(epoch), 1)
-        assignments = [
-            CreatableReplicaAssignment(partition_index=index, broker_ids=[OTHER])
-            for index in range(PARTITIONS)
-        ]
-        topic = CreatableTopic(
-            name="river", num_partitions=-1, replication_factor=-1, assignments=assignments
-        )
-        created = await broker.send(CreateTopicsRequest(topics=[topic]), 7)
-        assert created.topics[0].error_code == ErrorCode.NONE
-
         changes: list[tuple[int, bool]] = []
 
         def note(image: MetadataImage, delta: MetadataDelta) -> None:
@@ -63,6 +69,34 @@ def test_a_broker_with_many_partitions_leaves_them_in_several_batches(is_stoppin
         await metadata.runtime.handle(leaving, 1)
         # The leaderships first, the broker itself last.
         assert changes == [(1000, False), (1000, False), (500, True)]
+        await broker.node.stop()
+
+    asyncio.run(scenario())
+
+
+def test_a_broker_that_returns_leads_all_its_partitions_even_if_its_connection_is_lost() -> None:
+    """It stays unfenced, so no later heartbeat would elect it where it was not elected yet."""
+
+    async def scenario() -> None:
+        broker = SimulatedBroker(SimulatedDisk(seed=1), ManualClock())
+        epoch = await with_other_broker(broker)
+        metadata = broker.node.metadata
+        await metadata.runtime.handle(heartbeat(epoch, fence=True), 1)
+
+        def leaderless() -> int:
+            partitions = metadata.image.topics_by_name["river"].partitions.values()
+            return sum(each.leader == -1 for each in partitions)
+
+        assert leaderless() == PARTITIONS
+        beating = asyncio.ensure_future(metadata.runtime.handle(heartbeat(epoch), 1))
+        await metadata.publisher.wait_until(lambda: leaderless() < PARTITIONS)
+        assert leaderless() > 0
+        # As when the connection is lost over which it came.
+        beating.cancel()
+        await asyncio.wait([beating])
+        assert beating.cancelled()
+        assert (await metadata.runtime.handle(heartbeat(epoch), 1)).is_fenced is False
+        assert leaderless() == 0
         await broker.node.stop()
 
     asyncio.run(scenario())

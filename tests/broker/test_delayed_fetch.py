@@ -30,7 +30,7 @@ def test_an_append_between_reading_and_waiting_is_not_missed() -> None:
         # The fetch has read and found nothing, but is not awaited yet.
         waiting = broker.handle(request, 12)
         assert await broker.produce("t", b"news") == 0
-        reply = await asyncio.wait_for(waiting, 10)
+        reply = await asyncio.wait_for(waiting, 30)
         assert b"news" in b"".join(bytes(part) for part in reply)
 
     asyncio.run(scenario())
@@ -51,7 +51,7 @@ def test_bytes_that_come_to_several_partitions_add_up() -> None:
         await asyncio.sleep(0)
         assert not waiting.done(), "half of it"
         await broker.produce("other", b"x")
-        await asyncio.wait_for(waiting, 10)
+        await asyncio.wait_for(waiting, 30)
 
     asyncio.run(scenario())
 
@@ -72,10 +72,10 @@ def test_a_consumer_waits_for_the_high_watermark_and_a_follower_for_the_log_end(
         follower = waiting_fetch(replicated, replica_id=2)
         await turns()
         await replicated.produce(b"a")
-        assert values(await asyncio.wait_for(follower, 10)) == [b"a"]
+        assert values(await asyncio.wait_for(follower, 30)) == [b"a"]
         assert not consumer.done(), "it is appended, but not committed"
         partition.advance(1)
-        assert values(await asyncio.wait_for(consumer, 10)) == [b"a"]
+        assert values(await asyncio.wait_for(consumer, 30)) == [b"a"]
 
     replicated.run(scenario)
 
@@ -91,7 +91,7 @@ def test_a_follower_is_not_woken_by_the_high_watermark_alone() -> None:
         await turns()
         assert not follower.done()
         lead(partition, leader=2, epochs=1)
-        data = await asyncio.wait_for(follower, 10)
+        data = await asyncio.wait_for(follower, 30)
         assert data.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     replicated.run(scenario)
@@ -139,7 +139,7 @@ def test_a_consumer_counts_the_bytes_that_became_readable() -> None:
         await turns()
         assert not consumer.done(), "three batches are appended, but one is readable"
         partition.advance(2)
-        assert values(await asyncio.wait_for(consumer, 10)) == [b"x"] * 2
+        assert values(await asyncio.wait_for(consumer, 30)) == [b"x"] * 2
 
     replicated.run(scenario)
 
@@ -155,7 +155,7 @@ def test_bytes_that_a_new_leader_found_are_counted_when_they_are_committed() -> 
         await turns()
         assert not consumer.done()
         partition.advance(1)
-        assert values(await asyncio.wait_for(consumer, 10)) == [b"a"]
+        assert values(await asyncio.wait_for(consumer, 30)) == [b"a"]
 
     replicated.run(scenario)
 
@@ -185,7 +185,7 @@ def test_who_reads_committed_waits_for_the_end_of_the_transaction() -> None:
         committed = waiting_fetch(replicated, isolation_level=1)
         await turns()
         partition.advance(1)
-        assert values(await asyncio.wait_for(uncommitted, 10)) == [b"in"]
+        assert values(await asyncio.wait_for(uncommitted, 30)) == [b"in"]
         append(batch(b"after", timestamp=1000))
         partition.advance(2)
         await turns()
@@ -195,7 +195,7 @@ def test_who_reads_committed_waits_for_the_end_of_the_transaction() -> None:
         await turns()
         assert not committed.done(), "its end is not committed yet"
         partition.advance(3)
-        data = await asyncio.wait_for(committed, 10)
+        data = await asyncio.wait_for(committed, 30)
         assert (values(data)[:2], data.last_stable_offset) == ([b"in", b"after"], 3)
 
     replicated.run(scenario)
@@ -234,9 +234,9 @@ def test_who_reads_committed_counts_what_a_marker_makes_readable() -> None:
         assert not committed.done(), "more than enough was appended, but nothing can be read"
         partition.append(commit, 1, 1000, origin=AppendOrigin.COORDINATOR)
         partition.advance(partition.log.log_end_offset)
-        data = await asyncio.wait_for(committed, 10)
+        data = await asyncio.wait_for(committed, 30)
         assert len(data.records) > all_bytes
-        assert (await asyncio.wait_for(more, 10)).last_stable_offset == 5
+        assert (await asyncio.wait_for(more, 30)).last_stable_offset == 5
 
     replicated.run(scenario)
 
@@ -267,7 +267,7 @@ def test_in_a_session_too_a_marker_wakes_those_who_read_committed() -> None:
         commit = end_txn_batch(ControlType.COMMIT, 0, 7, 0, 1000)
         partition.append(commit, 1, 1000, origin=AppendOrigin.COORDINATOR)
         partition.advance(partition.log.log_end_offset)
-        data = (await asyncio.wait_for(waiting, 10)).responses[0].partitions[0]
+        data = (await asyncio.wait_for(waiting, 30)).responses[0].partitions[0]
         assert values(data)[:10] == [b"x"] * 10
 
     replicated.run(scenario)

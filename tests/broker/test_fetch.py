@@ -244,7 +244,7 @@ def test_a_negative_limit_is_refused_where_there_are_records(
 
 def _until(condition: object) -> None:
     waiting = threading.Event()
-    for _ in range(2000):
+    for _ in range(20_000):
         if condition():  # type: ignore[operator]
             return
         waiting.wait(0.005)

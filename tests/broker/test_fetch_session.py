@@ -196,7 +196,7 @@ def test_an_append_between_reading_and_waiting_is_not_missed_in_a_session() -> N
         # The fetch has read, but is not awaited yet.
         handled = broker.handle(reader.request(max_wait_ms=60_000), VERSION)
         await broker.produce("t", b"a", partition=1)
-        response = broker.read_reply(await asyncio.wait_for(handled, 10), 1, VERSION)
+        response = broker.read_reply(await asyncio.wait_for(handled, 30), 1, VERSION)
         assert response.responses[0].partitions[0].partition_index == 1
 
     run(scenario)
@@ -258,7 +258,7 @@ def test_a_closed_session_watches_nothing() -> None:
         waiting = reader.waiting()
         await turns()
         broker.node.broker.fetch_sessions.remove(reader.id)
-        assert await asyncio.wait_for(waiting, 10) == {}
+        assert await asyncio.wait_for(waiting, 30) == {}
         assert waiters(broker) == before
 
     run(scenario)
@@ -350,7 +350,7 @@ def test_a_failed_log_is_an_error() -> None:
         await turns()
         partition(broker, 2).log.close_files()
         broker.node.broker.replicas.close_offline()
-        found = await asyncio.wait_for(waiting, 10)
+        found = await asyncio.wait_for(waiting, 30)
         assert {index: data.error_code for index, data in found.items()} == {
             2: ErrorCode.KAFKA_STORAGE_ERROR
         }
@@ -366,7 +366,7 @@ def test_another_leader_epoch_is_noticed() -> None:
         waiting = reader.waiting()
         await turns()
         lead(partition(broker, 1), leader=2, epochs=1)
-        found = await asyncio.wait_for(waiting, 10)
+        found = await asyncio.wait_for(waiting, 30)
         assert {index: data.error_code for index, data in found.items()} == {
             1: ErrorCode.FENCED_LEADER_EPOCH
         }
@@ -382,7 +382,7 @@ def test_another_isolation_level_reads_everything_again() -> None:
         waiting = asyncio.ensure_future(broker.send(request, VERSION))
         await turns()
         await broker.produce("t", b"a", partition=1)
-        response = await asyncio.wait_for(waiting, 10)
+        response = await asyncio.wait_for(waiting, 30)
         assert [each.partition_index for each in response.responses[0].partitions] == [1]
 
     run(scenario)
@@ -395,9 +395,9 @@ def test_a_second_fetch_of_a_session_ends_the_wait_of_the_first() -> None:
         first = reader.waiting()
         await turns()
         second = reader.waiting()
-        assert await asyncio.wait_for(first, 10) == {}
+        assert await asyncio.wait_for(first, 30) == {}
         await broker.produce("t", b"a", partition=1)
-        assert list(await asyncio.wait_for(second, 10)) == [1]
+        assert list(await asyncio.wait_for(second, 30)) == [1]
 
     run(scenario)
 
@@ -443,7 +443,7 @@ def test_the_high_watermark_wakes_no_follower_but_the_next_response_has_it() -> 
         await turns()
         assert not waiting.done()
         await replicated.produce(b"b")
-        found = await asyncio.wait_for(waiting, 10)
+        found = await asyncio.wait_for(waiting, 30)
         assert (found[0].high_watermark, bool(found[0].records)) == (1, True)
         assert high_watermark == 0, "it has moved while the follower waited"
 
@@ -478,7 +478,7 @@ def test_a_follower_that_says_what_it_knows_is_woken_by_the_high_watermark(known
         await turns()
         assert waiting.done() == (known == 0)
         led.append(batch(b"b", timestamp=1000), 1, 1000)
-        response = await asyncio.wait_for(waiting, 10)
+        response = await asyncio.wait_for(waiting, 30)
         assert response.responses[0].partitions[0].high_watermark == 1
 
     replicated.run(scenario)

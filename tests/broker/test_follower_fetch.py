@@ -134,7 +134,7 @@ def test_the_pass_after_a_wait_does_not_count() -> None:
         leadership = partition._leadership
         assert leadership is not None
         await followed.produce(b"a")
-        assert values(await asyncio.wait_for(waiting, 10)) == [b"a"]
+        assert values(await asyncio.wait_for(waiting, 30)) == [b"a"]
         assert leadership.state.followers[2].last_fetch_leader_end == 0
 
     followed.run(scenario)
@@ -169,7 +169,7 @@ def test_a_diverging_follower_is_answered_at_once_and_again() -> None:
         await follower.fetch(0)
         follower.fields["last_fetched_epoch"] = 0
         for offset in (5, None):
-            data = await asyncio.wait_for(follower.fetch(offset, max_wait_ms=60_000), 10)
+            data = await asyncio.wait_for(follower.fetch(offset, max_wait_ms=60_000), 30)
             assert data.diverging_epoch.end_offset == 1
 
     followed.run(scenario)
@@ -323,7 +323,7 @@ def test_a_throttled_follower_gets_nothing_above_the_rate_unless_it_is_in_sync()
         assert not waiting.done()
         await set_rate(followed, 1_000_000)
         partition.release_waiters()
-        assert len((await asyncio.wait_for(waiting, 10)).records) > 2000
+        assert len((await asyncio.wait_for(waiting, 30)).records) > 2000
 
     followed.run(scenario, leader_replication_throttled_replicas="*")
 

@@ -76,6 +76,60 @@ def test_the_log_start_of_a_follower_is_not_moved_above_its_high_watermark() -> 
     Replicated().run(scenario)
 
 
+def test_an_empty_log_that_starts_within_a_batch_takes_the_whole_batch() -> None:
+    """DeleteRecords has moved the log start of the leader there."""
+
+    async def scenario(partition: Partition) -> None:
+        follow(partition)
+        leader = new_log()
+        for values in ((b"a", b"b"), (b"c", b"d", b"e"), (b"f",)):
+            data = batch(*values, producer_id=7, sequence=leader.log_end_offset)
+            leader.append_as_leader(data, 5, START_MS)
+        leader.update_high_watermark(6)
+        leader.delete_records_before(4)
+        found = leader.read(4, 1 << 20, max_offset=6).records
+        assert isinstance(found, bytes)
+        partition.truncate_fully_and_start_at(4, 5)
+        info = partition.append_as_follower(found, 5)
+        assert info is not None
+        assert (info.first_offset, info.last_offset) == (2, 5)
+        log = partition.log
+        assert (log.log_start_offset, log.high_watermark, log.log_end_offset) == (4, 4, 6)
+        assert log.read(4, 1 << 20, max_offset=6).records == found
+        partition.follow_high_watermark(6, 4, 5)
+        assert (log.log_start_offset, log.high_watermark) == (4, 6)
+        with pytest.raises(ApiError) as error:
+            log.read(3, 1 << 20, max_offset=6)
+        assert error.value.code == ErrorCode.OFFSET_OUT_OF_RANGE
+        lead(partition, leader=LOCAL_ID, epochs=1)
+        info = partition.append(batch(b"g", producer_id=7, sequence=6), -1, START_MS)
+        assert (info.is_duplicate, info.first_offset) == (False, 6)
+
+    Replicated().run(scenario)
+
+
+def test_only_an_empty_log_goes_back_to_the_beginning_of_a_batch() -> None:
+    async def scenario(partition: Partition) -> None:
+        follow(partition)
+        leader = new_log()
+        leader.append_as_leader(batch(b"a", b"b"), 5, START_MS)
+        leader.append_as_leader(batch(b"c"), 5, START_MS)
+        found = leader.read(0, 1 << 20, max_offset=3).records
+        assert isinstance(found, bytes)
+        partition.append_as_follower(found, 5)
+        with pytest.raises(ApiError) as error:
+            partition.append_as_follower(found, 5)
+        assert error.value.code == ErrorCode.INVALID_RECORD
+        assert partition.log.log_end_offset == 3
+        # Nor does it go back for a batch that is damaged.
+        partition.truncate_fully_and_start_at(1, 5)
+        with pytest.raises(ApiError):
+            partition.append_as_follower(found[:70] + b"?" + found[71:], 5)
+        assert partition.log.log_end_offset == 1
+
+    Replicated().run(scenario)
+
+
 def test_an_elected_follower_knows_its_producers_and_its_epochs() -> None:
     async def scenario(partition: Partition) -> None:
         follow(partition)

@@ -165,6 +165,43 @@ def test_a_heartbeat_that_makes_no_sense_is_refused(
     assert response.error_message
 
 
+def test_a_subscription_that_is_too_large_for_a_record_concerns_its_member_only(
+    quick: RunningBroker, ready: WireClient
+) -> None:
+    """If the log refused it, all groups of the partition would be loaded again each time."""
+    name = "n" * 249
+    shard = quick.node.broker.groups.shard_of("g")
+    member = ConsumerMember(ready, "one")
+    response = member.heartbeat(subscribed_topic_names=[f"{name}{n}" for n in range(5000)])
+    assert response.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert quick.node.broker.groups.shard_of("g") is shard
+    assert member.heartbeat().error_code == 0
+
+
+def test_a_subscription_with_more_names_than_any_client_has_is_refused(ready: WireClient) -> None:
+    member = ConsumerMember(ready, "one")
+    member.heartbeat()
+    names = [f"t{number}" for number in range(20_001)]
+    greedy = ConsumerMember(ready, "two").heartbeat(subscribed_topic_names=names)
+    assert greedy.error_code == ErrorCode.INVALID_REQUEST
+    assert greedy.error_message
+    assert member.heartbeat().error_code == 0
+
+
+def test_a_large_subscription_is_assigned_like_a_small_one(ready: WireClient) -> None:
+    names = [f"none-{number}" for number in range(3_000)]
+    by_name = ConsumerMember(ready, "one", "by-name")
+    assert by_name.heartbeat(subscribed_topic_names=[*names, "t"]).error_code == 0
+    assert by_name.partitions == [0, 1, 2, 3]
+    by_pattern = ConsumerMember(ready, "two", "by-pattern")
+    joined = by_pattern.heartbeat(subscribed_topic_names=None, subscribed_topic_regex="[s-u]")
+    assert joined.error_code == 0
+    assert by_pattern.partitions == [0, 1, 2, 3]
+    invalid = ConsumerMember(ready, "three", "by-pattern")
+    refused = invalid.heartbeat(subscribed_topic_names=None, subscribed_topic_regex="(")
+    assert refused.error_code == ErrorCode.INVALID_REGULAR_EXPRESSION
+
+
 def test_an_assignor_must_be_one_of_the_brokers(ready: WireClient) -> None:
     response = ConsumerMember(ready, "one").heartbeat(server_assignor="lottery")
     assert response.error_code == ErrorCode.UNSUPPORTED_ASSIGNOR

@@ -5,9 +5,16 @@ import errno
 
 import pytest
 
+from moldau.broker.partition import Partition
 from moldau.broker.replica_manager import HOSTED_PER_TURN
 from moldau.clock import ManualClock
 from moldau.errors import ApiError, ErrorCode
+from moldau.ids import TopicPartition
+from moldau.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
 from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from moldau.protocol.messages.incremental_alter_configs import (
@@ -16,6 +23,8 @@ from moldau.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from moldau.simulator.disk import SimulatedDisk
+from tests.broker.followed import Followed
+from tests.broker.replicated import turns
 from tests.broker.simulated import SimulatedBroker
 
 MANY = 5 * HOSTED_PER_TURN
@@ -52,6 +61,37 @@ def test_others_get_their_turn_while_a_large_topic_is_made() -> None:
         await creating
         assert len(replicas.partitions_of("large")) == MANY
         assert await broker.produce("large", b"x", partition=MANY - 1) == 0
+
+    asyncio.run(scenario())
+
+
+class _FailsOnce:
+    """What fetches from leaders, with a partition for which that is impossible at first."""
+
+    def __init__(self, topic_partition: TopicPartition) -> None:
+        self.failing: TopicPartition | None = topic_partition
+
+    def follow(self, partition: Partition) -> None:
+        raise AssertionError("there is no other broker")
+
+    def forget(self, topic_partition: TopicPartition) -> None:
+        if topic_partition == self.failing:
+            self.failing = None
+            raise ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "no room")
+
+
+def test_a_partition_that_fails_does_not_stop_the_others() -> None:
+    async def scenario() -> None:
+        broker = await started()
+        replicas = broker.node.broker.replicas
+        # Not in the first slice: nobody would call for the next one.
+        failing = TopicPartition("large", 2 * HOSTED_PER_TURN)
+        replicas._followers = _FailsOnce(failing)
+        await asyncio.wait_for(large_topic(broker), 10)
+        await asyncio.wait_for(replicas.settled(), 10)
+        assert len(replicas.partitions_of("large")) == MANY
+        await broker.create("next")
+        assert await broker.produce("next", b"x") == 0
 
     asyncio.run(scenario())
 
@@ -129,3 +169,34 @@ def test_groups_are_coordinated_once_there_is_room_for_their_partition() -> None
         await broker.node.stop()
 
     asyncio.run(scenario())
+
+
+def test_a_broker_with_a_failed_disk_takes_a_replica_that_is_reassigned_to_it() -> None:
+    """The failed disk cannot have it: it was never here."""
+    dirs = {"log.dirs": "/one,/two", "metadata.log.dir": "/meta"}
+    followed = Followed(dirs)
+
+    async def scenario(_: Partition) -> None:
+        await followed.create_elsewhere("lake")
+        await followed.fence(2)
+        await followed.beat(2)
+        assert followed.registered("lake").leader_epoch > 0
+        node = followed.broker.node
+        failed = followed.partition("t").log.log_dir
+        followed.disk.fail_next("append", f"{failed}/t-0/*.log", errno.EIO)
+        await followed.broker.produce("t", b"x")
+        await turns()
+        assert list(node.logs.dirs.offline) == [failed]
+        wanted = ReassignablePartition(partition_index=0, replicas=[3, 1])
+        topic = ReassignableTopic(name="lake", partitions=[wanted])
+        await followed.broker.send(AlterPartitionReassignmentsRequest(topics=[topic]), 0)
+        await followed.applied()
+        hosted = followed.partition("lake")
+        assert hosted.log.log_dir in dirs["log.dirs"].split(",")
+        assert hosted.log.log_dir != failed
+        await node.broker.assignments.settled()
+        await followed.applied()
+        directory_id = node.logs.dirs.directory_ids[hosted.log.log_dir]
+        assert followed.registered("lake").directory_of(1) == directory_id
+
+    followed.run(scenario)

@@ -9,12 +9,16 @@ from typing import Any
 
 import pytest
 
+from moldau.broker import directory_assignments
+from moldau.broker.controller_channel import ControllerChannel
+from moldau.broker.directory_assignments import DirectoryAssignments
 from moldau.broker.format import FormatError, FormatOptions, format_directories
 from moldau.broker.replica_mover import Throttle
 from moldau.clock import ManualClock
-from moldau.errors import ErrorCode
+from moldau.errors import ApiError, ErrorCode
 from moldau.ids import TopicPartition
 from moldau.metadata.registrations import UNASSIGNED_DIRECTORY, PartitionRegistration
+from moldau.protocol.message import Message
 from moldau.protocol.messages.alter_replica_log_dirs import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,
@@ -28,7 +32,11 @@ from moldau.protocol.messages.describe_log_dirs import (
 )
 from moldau.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from moldau.simulator.disk import PowerCut, SimulatedDisk, keep_everything
-from moldau.storage.disk.checkpoint import read_meta_properties, write_meta_properties
+from moldau.storage.disk.checkpoint import (
+    PARTITION_METADATA,
+    read_meta_properties,
+    write_meta_properties,
+)
 from tests.broker.simulated import SimulatedBroker
 
 META, ONE, TWO, THREE = "/meta", "/one", "/two", "/three"
@@ -146,6 +154,41 @@ def test_a_partition_is_unassigned_until_its_broker_has_chosen() -> None:
         state = disks.broker.node.metadata.runtime.controller.state
         assert state.default_directory(1) == UNASSIGNED_DIRECTORY
         await disks.broker.node.broker.assignments.settled()
+        assert disks.directory_of() == ONE
+
+    run(scenario)
+
+
+def test_a_directory_is_reported_again_until_a_controller_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(directory_assignments, "RETRY_PAUSE_S", 0.0)
+
+    class Unreachable:
+        """A channel on which the first two requests get no answer."""
+
+        def __init__(self, channel: ControllerChannel) -> None:
+            self._channel = channel
+            self.failures = [ErrorCode.REQUEST_TIMED_OUT, ErrorCode.STALE_BROKER_EPOCH]
+
+        async def send(self, request: Message, version: int | None = None) -> Any:
+            if self.failures:
+                raise ApiError(self.failures.pop(0))
+            return await self._channel.send(request, version)
+
+    async def scenario(disks: Disks) -> None:
+        node = disks.broker.node
+        # The report of what ``run`` has created is not under way yet.
+        assert disks.directory_of() is None
+        channel = Unreachable(node.metadata.forwarding_channel)
+        broker = node.broker
+        broker.assignments = DirectoryAssignments(
+            1, node.logs, node.metadata.publisher, node.metadata.lifecycle, channel
+        )
+        topic_id = broker.image.topics_by_name["river"].id
+        broker.assignments.note(topic_id, 0, ONE)
+        await broker.assignments.settled()
+        assert channel.failures == []
         assert disks.directory_of() == ONE
 
     run(scenario)
@@ -302,6 +345,29 @@ def test_a_move_goes_on_after_a_stop() -> None:
         await again.moved()
         assert (again.log_dir(), again.directory_of()) == (TWO, TWO)
         assert await again.broker.read("river") == [LARGE] * 4
+
+    run(scenario)
+
+
+def test_a_move_goes_on_after_the_topic_id_of_the_copy_was_lost_with_the_power() -> None:
+    """Without it, the next start would not know whose records these are, and put them aside."""
+
+    async def scenario(disks: Disks) -> None:
+        await disks.fill()
+        source = disks.broker.node.logs.logs[RIVER]
+        # The copy is made, and has nothing yet.
+        disks.broker.node.logs.get_or_create(
+            RIVER, source.config, source.topic_id, is_new=False, log_dir=TWO, is_future=True
+        )
+        await disks.broker.node.stop()
+        [copy] = disks.partition_dirs(TWO)
+        disks.disk.remove(f"{TWO}/{copy}/{PARTITION_METADATA}")
+        again = await Disks(disks.disk).start()
+        await again.moved()
+        assert (again.log_dir(), again.directory_of()) == (TWO, TWO)
+        once_more = await again.restart()
+        assert once_more.log_dir() == TWO
+        assert await once_more.broker.read("river") == [LARGE] * 4
 
     run(scenario)
 
@@ -467,7 +533,7 @@ def test_without_its_metadata_the_broker_stops() -> None:
         topic = CreatableTopic(name="sea", num_partitions=1, replication_factor=1)
         refused = await disks.broker.send(CreateTopicsRequest(topics=[topic]), 7)
         assert refused.topics[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
-        await asyncio.wait_for(disks.broker.node.failed.wait(), 10)
+        await asyncio.wait_for(disks.broker.node.failed.wait(), 120)
         assert f"the metadata log directory {META} has failed" in (disks.broker.node.failure or "")
         await disks.broker.node.abandon()
         assert await (await Disks(disks.disk).start()).broker.produce("river", b"x") == 0
@@ -481,7 +547,7 @@ def test_a_failed_flush_of_the_metadata_stops_the_broker() -> None:
         topic = CreatableTopic(name="sea", num_partitions=1, replication_factor=1)
         refused = await disks.broker.send(CreateTopicsRequest(topics=[topic]), 7)
         assert refused.topics[0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
-        await asyncio.wait_for(disks.broker.node.failed.wait(), 10)
+        await asyncio.wait_for(disks.broker.node.failed.wait(), 120)
 
     run(scenario)
 

@@ -184,7 +184,7 @@ def test_a_broker_without_its_metadata_disk_ends_with_the_reason(tmp_path: Path)
     with WireClient(int(ready[1])) as client, pytest.raises(AssertionError, match="File too large"):
         for number in range(50):
             create_topic(client, f"topic-{number}", partitions=100)
-    assert process.wait(60) == 1
+    assert process.wait(120) == 1
     errors = process.stderr.read()
     process.stderr.close()
     assert f"Moldau stops: the metadata log directory {tmp_path / 'meta'} has failed" in errors

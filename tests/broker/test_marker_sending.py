@@ -201,7 +201,7 @@ def answer(asked: Asked, code: ErrorCode = ErrorCode.NONE) -> None:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(120):
         while not condition():  # noqa: ASYNC110  # the conditions are facts of the code under test
             await asyncio.sleep(0)
 

@@ -11,6 +11,7 @@ from moldau.broker.first_start import format_if_empty
 from moldau.broker.metadata_publisher import MetadataPublisher, OwnChange
 from moldau.broker.metadata_snapshot import batches_of
 from moldau.broker.quorum_store import QuorumStore
+from moldau.broker.snapshot_generator import SnapshotGenerator
 from moldau.clock import ManualClock
 from moldau.config.broker import BrokerConfig
 from moldau.metadata.delta import MetadataDelta, MetadataError, apply
@@ -38,11 +39,12 @@ class Publishing:
     """A log, the publisher that reads it, and what its listeners were told."""
 
     def __init__(self, disk: SimulatedDisk | None = None) -> None:
-        disk = disk or SimulatedDisk()
+        self.disk = disk = disk or SimulatedDisk()
         config = BrokerConfig.from_properties({"log.dirs": "/data"})
         format_if_empty(config, disk, random.Random(1))
         self.store = QuorumStore(config, disk, ManualClock(), random.Random(1), None)
         self.store.open()
+        self.config = config
         self.failures: list[BaseException] = []
         self.publisher = MetadataPublisher(self.store, self.failures.append)
         self.seen: list[tuple[MetadataImage, MetadataDelta]] = []
@@ -83,7 +85,7 @@ def topics(count: int) -> Sequence[Message]:
 def run(body: Callable[[Publishing], Awaitable[object]]) -> Publishing:
     async def live() -> Publishing:
         publishing = Publishing()
-        await asyncio.wait_for(body(publishing), 30)
+        await asyncio.wait_for(body(publishing), 120)
         return publishing
 
     return asyncio.run(live())
@@ -166,6 +168,30 @@ def test_a_transaction_is_published_when_it_ends() -> None:
         it.write(EndTransactionRecord())
         it.commit()
         assert (it.producer_ids, it.publisher.transaction_offset) == ([1000], -1)
+
+    run(body)
+
+
+def test_a_snapshot_during_a_replay_does_not_lose_the_beginning_of_a_transaction() -> None:
+    """What is replayed may be past the end of a transaction while the image is still inside it."""
+
+    async def body(it: Publishing) -> None:
+        generator = SnapshotGenerator(it.config, it.store, it.publisher)
+        it.write(BeginTransactionRecord(name="t"), ids(1000))
+        it.commit()
+        it.write(EndTransactionRecord())
+        it.write(*topics(1000))
+        it.commit()
+        assert it.seen == [], "the end of the transaction is replayed, but not published"
+        generator.maybe_snapshot()
+        await it.publisher.wait_until(lambda: it.publisher.next_offset == it.end_offset)
+
+        it.store.close()
+        after = Publishing(it.disk)
+        after.publisher.on_snapshot(after.store.newest_snapshot)
+        after.commit()
+        await after.publisher.wait_until(lambda: after.publisher.next_offset == it.end_offset)
+        assert after.publisher.image.has_same_content(it.publisher.image)
 
     run(body)
 

@@ -19,7 +19,7 @@ from tests.broker.simulated import SimulatedBroker
 from tests.broker.transactional import MARKERS_VERSION, errors_of, markers
 from tests.running import WireClient
 
-TIMEOUT_S = 60
+TIMEOUT_S = 120
 VERSION = 12
 
 

@@ -29,8 +29,10 @@ from tests.broker.producing import create_topic, fetch, produce, produce_request
 from tests.broker.simulated import SimulatedBroker
 from tests.running import WireClient
 
-TIMEOUT_S = 60
+TIMEOUT_S = 120
 VERSION = 12
+# Requests name topics by id from here on.
+BY_ID = 13
 NOW = 1_000_000
 LONG = batch(*[b"value" * 100] * 3000, codec=Codec.GZIP, timestamp=1000)
 SHORT = batch(b"short", timestamp=1000)
@@ -150,6 +152,54 @@ def test_a_topic_that_is_deleted_while_its_batch_is_checked_is_unknown() -> None
         simulated.executor.run_next()
         result = simulated.result(await long)
         assert result.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+    simulated.run(scenario)
+
+
+@pytest.mark.parametrize("version", [VERSION, BY_ID])
+def test_a_batch_is_not_written_to_a_topic_that_was_made_while_it_was_checked(version: int) -> None:
+    simulated = Simulated()
+    broker = simulated.broker
+
+    async def scenario() -> None:
+        request = produce_request("t", LONG)
+        [topic] = request.topic_data
+        topic.topic_id = broker.node.broker.image.topics_by_name["t"].id
+        long = asyncio.ensure_future(broker.handle(request, version))
+        await turns()
+        deletion = DeleteTopicsRequest([DeleteTopicState(name="t")], timeout_ms=60_000)
+        await broker.send(deletion, 6)
+        await broker.create("t")
+        simulated.executor.run_next()
+        response = broker.read_reply(await long, 0, version)
+        [result] = response.responses[0].partition_responses
+        unknown = ErrorCode.UNKNOWN_TOPIC_ID
+        if version < BY_ID:
+            unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert result.error_code == unknown
+        assert await broker.read("t") == []
+
+    simulated.run(scenario)
+
+
+def test_the_rest_of_a_request_is_not_written_to_a_topic_that_was_made_meanwhile() -> None:
+    simulated = Simulated()
+    broker = simulated.broker
+
+    async def scenario() -> None:
+        request = many([SHORT, LONG, SHORT])
+        for topic in request.topic_data:
+            topic.topic_id = broker.node.broker.image.topics_by_name["t"].id
+        pending = asyncio.ensure_future(broker.handle(request, BY_ID))
+        await turns()
+        deletion = DeleteTopicsRequest([DeleteTopicState(name="t")], timeout_ms=60_000)
+        await broker.send(deletion, 6)
+        await broker.create("t")
+        simulated.executor.run_next()
+        response = broker.read_reply(await pending, 0, BY_ID)
+        codes = [each.error_code for each in response.responses[0].partition_responses]
+        assert codes == [0, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPIC_ID]
+        assert await broker.read("t") == []
 
     simulated.run(scenario)
 

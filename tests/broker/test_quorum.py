@@ -26,7 +26,7 @@ from moldau.raft.messages import BeginQuorumEpochRequest, CurrentLeader
 from moldau.storage.disk.disk import RealDisk
 from moldau.storage.log_manager import LogManager
 
-TIMEOUT_S = 60
+TIMEOUT_S = 120
 FAST = {
     "controller.quorum.election.timeout.ms": "200",
     "controller.quorum.election.backoff.max.ms": "100",
@@ -231,7 +231,7 @@ def test_a_stopped_leader_hands_over_at_once(tmp_path: Path) -> None:
         await cluster.stop(first)
         second = await cluster.elected()
         raft = cluster.nodes[second].metadata.raft
-        # Nobody waited until a time-out, which is longer than this test.
+        # Nobody waited until a timeout, which is longer than this test.
         assert raft.leader_epoch > epoch
         assert cluster.image(second).brokers[first].fenced
         assert await cluster.create(second, "after") == 0
@@ -269,7 +269,7 @@ def test_a_leader_that_is_left_alone_does_not_wait_for_a_majority_to_stop(
         for node_id in cluster.ids:
             if node_id != leader:
                 await cluster.stop(node_id)
-        # By its time-outs it leads until long after this test.
+        # By its timeouts it leads until long after this test.
         assert cluster.nodes[leader].metadata.raft.is_leader
         await cluster.stop(leader)
         assert f"node {leader} stops without a controller" in caplog.text

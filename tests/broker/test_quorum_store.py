@@ -9,7 +9,12 @@ import pytest
 
 from moldau.broker.first_start import format_if_empty
 from moldau.broker.leader_change import voters_written_down
-from moldau.broker.metadata_snapshot import batches_of, encode_snapshot, snapshot_name
+from moldau.broker.metadata_snapshot import (
+    CorruptSnapshot,
+    batches_of,
+    encode_snapshot,
+    snapshot_name,
+)
 from moldau.broker.quorum_log_view import QuorumLogView
 from moldau.broker.quorum_store import QuorumStore
 from moldau.clock import ManualClock
@@ -119,6 +124,23 @@ def test_a_snapshot_that_is_written_twice_while_the_log_is_replaced_is_removed()
     store = asyncio.run(write_and_install())
     assert problems == []
     assert store.snapshots.all == [fetched]
+
+
+def test_a_fetched_snapshot_that_is_damaged_replaces_nothing() -> None:
+    disk = SimulatedDisk()
+    format_if_empty(CONFIG, disk, random.Random(1))
+    store = opened(disk)
+    write(store, epoch=3, count=10)
+    fetched = SnapshotId(20, 4)
+    damaged = bytearray(snapshot_data(epoch=4))
+    damaged[-1] ^= 1
+    store.snapshots.append_part(fetched, 0, bytes(damaged))
+    with pytest.raises(CorruptSnapshot, match="checkpoint of the leader is damaged"):
+        store.install_snapshot(fetched)
+    store.close()
+    again = opened(disk)
+    assert fetched not in again.snapshots.all
+    assert (again.log.log_start_offset, again.log.log_end_offset) == (0, 10)
 
 
 def test_snapshots_from_before_a_fetched_one_are_removed_also_after_a_crash() -> None:

@@ -46,7 +46,7 @@ def test_a_consumer_is_sent_to_the_follower_in_its_rack_at_once() -> None:
         for broker_id in (2, 3):
             racks.fetched(broker_id, 1)
         request = racks.request(0, "c", max_wait_ms=60_000, min_bytes=1000)
-        response = await asyncio.wait_for(racks.broker.send(request, VERSION), 10)
+        response = await asyncio.wait_for(racks.broker.send(request, VERSION), 30)
         data = response.responses[0].partitions[0]
         assert (data.preferred_read_replica, data.records) == (3, b"")
         assert (data.error_code, data.high_watermark) == (0, 1)
@@ -65,7 +65,7 @@ def test_a_session_that_waited_at_the_leader_is_sent_away_when_a_follower_is_the
             request.session_epoch += 1
         racks.fetched(3, 0)
         request.max_wait_ms = 60_000
-        response = await asyncio.wait_for(racks.broker.send(request, VERSION), 10)
+        response = await asyncio.wait_for(racks.broker.send(request, VERSION), 30)
         assert response.responses[0].partitions[0].preferred_read_replica == 3
 
     racks.run(scenario)
@@ -174,7 +174,7 @@ def test_a_consumer_that_waits_at_a_follower_is_woken_by_its_high_watermark() ->
         await turns()
         assert not waiting.done()
         partition.follow_high_watermark(1, 0, partition.leader_epoch)
-        assert values(await asyncio.wait_for(waiting, 10)) == [b"a"]
+        assert values(await asyncio.wait_for(waiting, 30)) == [b"a"]
 
     racks.run(scenario)
 
@@ -189,7 +189,7 @@ def test_a_consumer_at_a_former_leader_is_woken_for_what_it_had_not_committed() 
         await turns()
         assert not waiting.done()
         partition.follow_high_watermark(1, 0, partition.leader_epoch)
-        assert values(await asyncio.wait_for(waiting, 10)) == [b"a"]
+        assert values(await asyncio.wait_for(waiting, 30)) == [b"a"]
 
     followed.run(scenario)
 

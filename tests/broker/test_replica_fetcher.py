@@ -9,7 +9,6 @@ from concurrent.futures import Executor
 import pytest
 
 from moldau.broker.leader_requests import LeaderRequests, fetch_version, list_offsets_version
-from moldau.broker.lost_leaders import LeaderContact
 from moldau.broker.partition import Partition
 from moldau.broker.replica_fetcher import ReplicaFetcher
 from moldau.broker.replication_quota import FOLLOWER_RATE, follower_quota
@@ -18,10 +17,12 @@ from moldau.errors import ErrorCode
 from moldau.metadata.image import BROKER_RESOURCE, ConfigResource, MetadataImage
 from moldau.network.socket_network import SocketNetwork
 from moldau.network.turns import Turns
+from moldau.protocol.messages.fetch import PartitionData
 from moldau.protocol.messages.list_offsets import ListOffsetsRequest
 from moldau.protocol.primitives import FileRegion
 from moldau.record.header import iter_headers
-from moldau.replica.follower_state import NOT_AWAITED, Phase
+from moldau.replica.follower_state import NOT_AWAITED, Phase, Step
+from moldau.replica.record_slices import SLICE_BYTES
 from moldau.replica.remote_replica import NEVER_MS
 from tests.broker.by_hand import ByHand
 from tests.broker.replicated import LOCAL_ID, Replicated, lead
@@ -66,7 +67,7 @@ class Following:
             Turns(),
             follower_quota(parts.configs, SystemClock()),
             self._count_truncation,
-            LeaderContact(parts.lost_leaders, LEADER),
+            parts.lost_leaders.contact(LEADER),
         )
 
     def _count_truncation(self) -> None:
@@ -484,6 +485,52 @@ def test_a_new_leader_does_not_learn_what_is_not_on_the_device_yet(was_leader: b
     following(scenario, executor=executor, flush_messages="1")
 
 
+def test_what_came_before_damaged_records_is_not_acknowledged_before_it_is_flushed() -> None:
+    executor = ByHand(is_slow=False)
+
+    async def scenario(it: Following) -> None:
+        data = records(5, 5, 5, 5)
+        first = await it.leader.next()
+        executor.is_slow = True
+        first.answer(data[:-1] + b"?", high_watermark=0)
+        again = await it.leader.next()
+        assert again.partition.fetch_offset == 3
+        assert it.partition.log.recovery_point == 3
+        executor.is_slow = False
+
+    following(scenario, executor=executor, flush_messages="1")
+
+
+def test_a_slice_is_not_acknowledged_before_it_is_flushed_even_if_the_next_is_damaged() -> None:
+    executor = ByHand(is_slow=False)
+
+    async def scenario(it: Following) -> None:
+        large = records(5, 5, value=b"x" * SLICE_BYTES)
+        first = await it.leader.next()
+        state = it.fetcher._followed.find(it.partition.topic_partition)
+        assert state is not None
+        executor.is_slow = True
+        answer = PartitionData(partition_index=0, high_watermark=0, records=large[:-1] + b"?")
+        taking = it.fetcher._take(state, Step.APPEND, answer)
+        next(taking)
+        assert it.ends == (0, 0, 1)
+        # Between two slices, either lane might ask for what follows.
+        assert state.phase is Phase.FLUSHING
+        assert list(taking) == []
+        assert state.phase is Phase.FLUSHING
+        while not executor.waiting:  # noqa: ASYNC110  # nothing tells when
+            await asyncio.sleep(0)
+        executor.is_slow = False
+        executor.run_next()
+        first.answer_nothing()
+        while (again := await it.leader.next()).partitions == []:
+            again.answer_nothing()
+        assert again.partition.fetch_offset == 1
+        assert it.partition.log.recovery_point == 1
+
+    following(scenario, executor=executor, flush_messages="1", max_message_bytes="1000000")
+
+
 def test_a_flush_that_could_not_begin_is_tried_again() -> None:
     """A full disk has room later: until then nothing is acknowledged, and then everything is."""
     executor = ByHand(is_slow=False)
@@ -516,7 +563,7 @@ def test_a_truncation_ends_the_wait_for_a_flush_of_what_it_removes() -> None:
         executor.is_slow = False
         while executor.waiting:
             executor.run_next()
-        await asyncio.wait_for(flushed, 10)
+        await asyncio.wait_for(flushed, 120)
 
     following(scenario, executor=executor, flush_messages="1")
 

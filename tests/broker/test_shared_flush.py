@@ -13,7 +13,7 @@ from moldau.simulator.disk import SimulatedDisk
 from tests.broker.by_hand import ByHand
 from tests.storage.log_making import append, new_log
 
-TIMEOUT_S = 30
+TIMEOUT_S = 120
 
 
 class Flushing:
@@ -117,5 +117,33 @@ def test_nobody_waits_for_ever_if_what_follows_a_flush_goes_wrong() -> None:
             await waiting
         assert flushing.failures == reported == [mistake]
         assert flushing.shared.has_failed
+
+    run(scenario())
+
+
+def test_a_flush_does_not_count_for_what_took_the_place_of_truncated_records() -> None:
+    async def scenario() -> None:
+        flushing = Flushing()
+        first, second = await flushing.write(), await flushing.write()
+        await flushing.write()
+        assert len(flushing.executor.waiting) == 1
+        flushing.executor.run_next()
+        await first
+        await turns()
+        # Under way now, for the second and third record.
+        assert len(flushing.executor.waiting) == 1
+        flushing.log.truncate_to(2)
+        flushing.shared.truncated(2)
+        replacing = await flushing.write()
+        flushing.executor.run_next()
+        await turns()
+        assert flushing.flushed == [1, 2]
+        assert (second.done(), replacing.done()) == (True, False)
+        # That of the segment that was cut, and the next one of all.
+        while flushing.executor.waiting:
+            flushing.executor.run_next()
+        await replacing
+        assert flushing.flushed == [1, 2, 3]
+        assert flushing.log.recovery_point == 3
 
     run(scenario())

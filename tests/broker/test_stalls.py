@@ -17,18 +17,22 @@ from moldau.broker.dispatch import (
     ELEMENTS_MAX,
     LARGE_REQUEST_BYTES,
     NAMES_MAX_BYTES,
+    Dispatcher,
+    RequestContext,
 )
 from moldau.broker.handlers.groups import MAX_PROTOCOLS
+from moldau.broker.handlers.offset_delete import OffsetDelete
 from moldau.clock import ManualClock
 from moldau.errors import ErrorCode
 from moldau.network.session import CloseConnection
-from moldau.protocol.header import encode_request_header
+from moldau.protocol.header import decode_request_header, encode_request_header
 from moldau.protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     EntityData,
     EntryData,
     OpData,
 )
+from moldau.protocol.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from moldau.protocol.messages.delete_groups import DeleteGroupsRequest
 from moldau.protocol.messages.describe_client_quotas import (
@@ -42,6 +46,7 @@ from moldau.protocol.messages.describe_configs import (
 from moldau.protocol.messages.describe_groups import DescribeGroupsRequest
 from moldau.protocol.messages.fetch import FetchRequest
 from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest
+from moldau.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from moldau.protocol.messages.list_config_resources import ListConfigResourcesRequest
 from moldau.protocol.messages.metadata import MetadataRequest
 from moldau.protocol.messages.offset_commit import (
@@ -53,8 +58,10 @@ from moldau.protocol.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
+    OffsetDeleteResponse,
 )
 from moldau.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from moldau.protocol.primitives import MalformedMessage
 from moldau.simulator.disk import SimulatedDisk
 from tests.broker.simulated import SimulatedBroker
@@ -62,7 +69,7 @@ from tests.broker.stall_attacks import ATTACKS, PARTITIONS, TOPIC, fetch, names
 
 STEPS_PER_SHARE = 20
 SPECIFIED = 2
-TIMEOUT_S = 30
+TIMEOUT_S = 120
 
 
 async def started() -> SimulatedBroker:
@@ -152,6 +159,25 @@ def test_offsets_are_deleted_in_steps_each_with_its_own_answer() -> None:
     asyncio.run(scenario())
 
 
+def test_the_offsets_of_a_group_that_does_not_exist_are_not_looked_at() -> None:
+    async def scenario() -> None:
+        broker = await started()
+        parts = broker.node.broker
+        handler = OffsetDelete(parts.groups, parts.metadata.publisher)
+        partitions = [OffsetDeleteRequestPartition(index) for index in range(40_000)]
+        topics = [OffsetDeleteRequestTopic("wide", partitions)]
+        header, _ = decode_request_header(encode_request_header(47, 0, 1, "test"))
+        context = RequestContext(Dispatcher([], parts.turns), broker.session, header)
+        response = handler.handle(OffsetDeleteRequest("none", topics), context)
+        assert isinstance(response, OffsetDeleteResponse), "it takes no further turns"
+        assert response.error_code == ErrorCode.GROUP_ID_NOT_FOUND
+        later = handler.handle(OffsetDeleteRequest("wide-group", topics), context)
+        assert isinstance(later, Awaitable)
+        assert (await later).error_code == 0
+
+    asyncio.run(scenario())
+
+
 def test_a_large_commit_has_an_answer_for_each_partition() -> None:
     async def scenario() -> None:
         broker = await started()
@@ -182,6 +208,62 @@ def test_a_member_with_more_protocols_than_any_client_has_is_refused() -> None:
         request.protocols = request.protocols[:MAX_PROTOCOLS]
         response = await broker.send(request, 9)
         assert response.error_code == ErrorCode.MEMBER_ID_REQUIRED
+
+    asyncio.run(scenario())
+
+
+def test_a_subscription_that_cannot_be_stored_does_not_reload_the_groups_beside_it() -> None:
+    async def scenario() -> None:
+        broker = await started()
+        groups = broker.node.broker.groups
+        hosted = groups.shard_of("g")
+        request = ConsumerGroupHeartbeatRequest(
+            group_id="g",
+            member_id="greedy",
+            rebalance_timeout_ms=60_000,
+            subscribed_topic_names=[f"{number:030000}" for number in range(50)],
+            topic_partitions=[],
+        )
+        response = await broker.send(request, 1)
+        assert response.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+        assert groups.shard_of("g") is hosted
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("metadata", "assignment"), [(1_500_000, 10), (10, 1_500_000), (600_000, 600_000)]
+)
+def test_an_assignment_that_cannot_be_stored_does_not_reload_the_groups_beside_it(
+    metadata: int, assignment: int
+) -> None:
+    async def scenario() -> None:
+        settings = {"offsets.topic.num.partitions": "1", "group.initial.rebalance.delay.ms": "0"}
+        broker = SimulatedBroker(SimulatedDisk(seed=1), ManualClock(), settings)
+        await broker.node.start()
+        await broker.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 6)
+        groups = broker.node.broker.groups
+        hosted = groups.shard_of("g")
+        join = JoinGroupRequest(
+            group_id="g",
+            session_timeout_ms=10_000,
+            rebalance_timeout_ms=10_000,
+            protocol_type="consumer",
+            protocols=[JoinGroupRequestProtocol("range", bytes(metadata))],
+        )
+        join.member_id = (await broker.send(join, 9)).member_id
+        joined = await broker.send(join, 9)
+        sync = SyncGroupRequest(
+            group_id="g",
+            generation_id=joined.generation_id,
+            member_id=joined.member_id,
+            protocol_type="consumer",
+            protocol_name="range",
+            assignments=[SyncGroupRequestAssignment(joined.member_id, bytes(assignment))],
+        )
+        response = await broker.send(sync, 5)
+        assert response.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+        assert groups.shard_of("g") is hosted
 
     asyncio.run(scenario())
 

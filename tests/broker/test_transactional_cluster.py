@@ -143,4 +143,4 @@ def test_what_is_written_to_three_brokers_is_committed_or_aborted_as_one(
             values, _ = await it.committed(0)
             assert values == [b"0", b"next"]
 
-    asyncio.run(asyncio.wait_for(scenario(), 60))
+    asyncio.run(asyncio.wait_for(scenario(), 120))

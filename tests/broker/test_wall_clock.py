@@ -75,7 +75,7 @@ def test_a_join_waits_for_the_others_as_long_as_it_should(step_ms: int) -> None:
         assert not joining.done()
         clock.advance(1)
         shard._on_timer()
-        assert (await asyncio.wait_for(joining, 10)).error_code == 0
+        assert (await asyncio.wait_for(joining, 120)).error_code == 0
         await broker.node.stop()
 
     asyncio.run(scenario())

@@ -29,7 +29,7 @@ from moldau.cli.main import main
 from moldau.ids import new_uuid, uuid_to_str
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
-LIMIT_S: Final = 60
+LIMIT_S: Final = 180
 _BLOCK: Final = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 _UNTIL: Final = re.compile(r"until (.*); do sleep 1; done")
 _LOCAL: Final = ("storage", "cluster status")

@@ -13,7 +13,7 @@ import time
 from types import TracebackType
 from typing import Self
 
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 ROWS, COLUMNS = 40, 160
 
 

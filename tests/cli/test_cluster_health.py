@@ -54,7 +54,7 @@ def test_replicas_out_of_sync_are_a_warning_until_nothing_can_be_written() -> No
     (warning,) = found([partition(0, 1, [1, 2, 3], [1, 2])])
     assert kinds([warning]) == [("under-replicated", Severity.WARNING)]
     assert warning.affected == ["t-0"]
-    assert "brokers 3" in warning.remedy
+    assert "start or repair broker 3;" in warning.remedy
     (error,) = found([partition(0, 1, [1, 2, 3], [1])])
     assert kinds([error]) == [("under-min-isr", Severity.ERROR)]
     assert "NOT_ENOUGH_REPLICAS" in error.problem
@@ -64,7 +64,7 @@ def test_replicas_out_of_sync_are_a_warning_until_nothing_can_be_written() -> No
 def test_an_offline_partition_says_who_can_lead_it_without_loss() -> None:
     (safe,) = found([partition(0, -1, [1, 2, 3], [], elr=[2])])
     assert safe.kind == "offline"
-    assert "start one of the brokers 2" in safe.remedy
+    assert "start broker 2: it can lead" in safe.remedy
     (unsafe,) = found([partition(0, -1, [1, 2, 3], [3])])
     assert "--unclean" in unsafe.remedy
     assert "(3)" in unsafe.remedy
@@ -76,7 +76,7 @@ def test_eligible_leader_replicas_are_named_so_that_their_data_is_kept() -> None
         ("under-min-isr", Severity.ERROR),
         ("eligible-leader-replicas", Severity.WARNING),
     ]
-    assert "keep the data of the brokers 2" in both[1].remedy
+    assert "keep the data of broker 2," in both[1].remedy
 
 
 def test_brokers_that_are_fenced_or_unregistered_are_found() -> None:

@@ -14,7 +14,7 @@ def test_settings_of_a_topic_are_altered_and_described(moldau: Moldau, topic: st
 
     changes = "flush.ms=5,cleanup.policy=[compact,delete]"
     altered = moldau("configs", "alter", "--topic", topic, "--add-config", changes)
-    assert altered.out == f"Changed flush.ms, cleanup.policy of {topic}.\n"
+    assert altered.out == f"Changed flush.ms, cleanup.policy of topic {topic}.\n"
     lines = moldau("configs", "describe", "--topic", topic).out.splitlines()
     assert [line.split() for line in lines] == [
         ["SETTING", "VALUE", "SOURCE"],

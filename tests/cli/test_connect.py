@@ -26,8 +26,7 @@ def make_rest(herder: ConnectHerder, config: WorkerConfig) -> RestServer:
 
 @pytest.fixture(scope="module")
 def herding(bootstrap: str) -> Iterator[Herding]:
-    settings = {"session.timeout.ms": "6000"}
-    worker = Herding(bootstrap, "cli", settings=settings, make_rest=make_rest).start()
+    worker = Herding(bootstrap, "cli", make_rest=make_rest).start()
     yield worker
     worker.stop()
 

@@ -5,6 +5,7 @@ import socket
 import pytest
 
 from moldau.cli.main import COMMANDS, main
+from moldau.client.connection import ConnectionFailed
 from tests.cli.conftest import Moldau
 
 
@@ -82,8 +83,10 @@ def test_a_broker_that_is_not_there_gets_a_remedy(capsys: pytest.CaptureFixture[
 
 
 def test_debug_shows_where_it_went_wrong() -> None:
-    with pytest.raises(ValueError, match="not an address"):
-        main(["topics", "list", "--bootstrap-server", "host:port", "--debug"])
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with pytest.raises(ConnectionFailed, match="Connection refused"):
+        main(["topics", "list", "--bootstrap-server", f"127.0.0.1:{port}", "--debug"])
 
 
 def test_an_error_of_the_broker_shows_its_code(moldau: Moldau) -> None:

@@ -194,10 +194,10 @@ def test_a_pipe_is_sent_while_it_is_still_open_and_ctrl_c_ends_reading_cleanly(
     assert reader.stdout.readline() == b"hello\n"
     writer.stdin.write(b"bye")
     writer.stdin.close()
-    assert writer.wait(30) == 0
+    assert writer.wait(120) == 0
     assert reader.stdout.readline() == b"bye\n"
     os.kill(reader.pid, signal.SIGINT)
-    _, errors = reader.communicate(timeout=30)
+    _, errors = reader.communicate(timeout=120)
     assert (reader.returncode, errors) == (0, b"")
 
 
@@ -215,7 +215,7 @@ def test_a_reader_that_goes_away_ends_it_without_a_traceback(
     reader.stdout.close()
     assert reader.stderr is not None
     assert reader.stderr.read() == b""
-    assert reader.wait(30) == 1
+    assert reader.wait(120) == 1
 
 
 def test_numbers_and_windowed_keys_go_in_and_come_out(

@@ -69,5 +69,7 @@ def test_replicas_are_in_different_racks() -> None:
 
 
 def test_more_replicas_than_brokers_are_refused() -> None:
-    with pytest.raises(NotEnoughBrokers, match="t-0 is to have 3 replicas, and there are only 2"):
+    with pytest.raises(
+        NotEnoughBrokers, match="t-0 needs 3 brokers for its replicas, but only 2 are given"
+    ):
         spread(partitions([[1]]), [1, 2], {}, replication_factor=3)

@@ -53,7 +53,7 @@ def test_auto_is_one_per_core_and_anything_else_a_number() -> None:
     assert process_count("auto") >= 1
     assert process_count("3") == 3
     for wrong in ("0", "-1", "many"):
-        with pytest.raises(UsageError, match=f"--processes {wrong}: write a number, or auto"):
+        with pytest.raises(UsageError, match=f"--processes {wrong}: write a number from 1 on"):
             process_count(wrong)
 
 
@@ -91,7 +91,7 @@ def test_a_node_goes_on_as_several_and_keeps_its_topics(tmp_path: Path) -> None:
         with Admin(address) as admin:
             admin.create_topic("before", 1)
         alone.send_signal(signal.SIGTERM)
-        assert alone.wait(60) == 0
+        assert alone.wait(120) == 0
     finally:
         alone.kill()
         alone.communicate()
@@ -107,7 +107,7 @@ def test_a_node_goes_on_as_several_and_keeps_its_topics(tmp_path: Path) -> None:
             assert admin.create_topic("after", 2).replication_factor == 1
             admin.groups.list_groups()
         several.send_signal(signal.SIGTERM)
-        assert several.wait(60) == 0
+        assert several.wait(120) == 0
     finally:
         several.kill()
         several.communicate()
@@ -122,7 +122,7 @@ def test_all_stop_when_one_of_them_fails(tmp_path: Path) -> None:
         children = list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
         assert len(children) == 2
         os.kill(children[1], signal.SIGKILL)
-        assert several.wait(60) == 1
+        assert several.wait(120) == 1
         assert not any(map(is_alive, children))
         assert several.stderr is not None
         assert "Moldau stops: node 1001 has failed" in several.stderr.read()

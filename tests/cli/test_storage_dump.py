@@ -33,7 +33,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
         with GroupConsumer(
             running.bootstrap, "readers", ["orders"], auto_offset_reset="earliest"
         ) as consumer:
-            consumer.poll(5)
+            assert consumer.poll(120)
             consumer.commit()
     return directory
 

@@ -39,7 +39,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
         with GroupConsumer(
             running.bootstrap, "readers", ["orders"], auto_offset_reset="earliest"
         ) as consumer:
-            consumer.poll(5)
+            assert consumer.poll(120)
             consumer.commit()
     return base
 
@@ -122,7 +122,7 @@ def test_damage_is_named_by_its_place_and_ends_with_code_1(verify: Verify, copy:
     assert "checksum" in problem
     assert "    follows: " in follows
     assert "    remedy: " in remedy
-    assert result.out.splitlines()[-1] == "1 damage found, 0 notes"
+    assert result.out.splitlines()[-1] == "1 damaged place found, 0 notes"
     code, lines = verify.json(*directories(copy))
     assert (code, len(lines)) == (1, 2)
     assert (lines[0]["severity"], lines[0]["file"]) == ("damage", str(segment))

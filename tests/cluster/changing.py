@@ -1,7 +1,7 @@
 """Changes the metadata of a cluster through all its brokers, and remembers what was acknowledged.
 
 Each topic is changed by one thread, one request after the other. If a request fails in a way that
-leaves its outcome open (a time-out, a lost connection), both outcomes are possible until a later
+leaves its outcome open (a timeout, a lost connection), both outcomes are possible until a later
 answer tells; what was acknowledged must be there on every node. A name is used for one topic only.
 """
 

@@ -12,7 +12,7 @@ from tests.cluster.namespaces import Namespaces
 from tests.compat.quorum_talk import describe_quorum
 
 # How long a cluster may take until every replica is in sync again.
-HEALING_LIMIT_S = 90.0
+HEALING_LIMIT_S = 180.0
 _ANSWER_LIMIT_S = 5.0
 # So many faults, however slow the machine is.
 FEWEST = 3

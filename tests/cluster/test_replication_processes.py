@@ -20,7 +20,7 @@ KIND = os.environ.get("CLUSTER_KIND", MOLDAU)
 SECONDS = float(os.environ.get("TORMENT_SECONDS", "15"))
 
 
-@pytest.mark.timeout(300 + 3 * SECONDS)
+@pytest.mark.timeout(900 + 3 * SECONDS)
 def test_acknowledged_records_survive_kills_pauses_and_restarts(tmp_path: Path) -> None:
     members = [Member(node_id, kind=KIND) for node_id in (1, 2, 3)]
     with Cluster(tmp_path, members, SETTINGS) as cluster:

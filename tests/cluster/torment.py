@@ -20,7 +20,7 @@ TOPIC = "torment"
 PARTITIONS = 4
 RATE = 150.0
 SEED = int(os.environ.get("TORMENT_SEED", "1"))
-CATCHING_UP_LIMIT_S = 90.0
+CATCHING_UP_LIMIT_S = 180.0
 LINE_WIDTH = 250
 # Short sessions, so that a minute has many failovers.
 SETTINGS = {
@@ -44,7 +44,7 @@ def create_topic(
     """A topic with three replicas, all of which are in sync."""
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
     topic = NewTopic(name, partitions, 3, config={"min.insync.replicas": str(min_isr)})
-    admin.create_topics([topic])[name].result(30)
+    admin.create_topics([topic])[name].result(120)
     ClusterView(cluster, name).wait_until_whole()
 
 

@@ -26,7 +26,7 @@ COPIERS = 2
 # So many that they keep up with the writers.
 RECORDS_PER_COPY = 100
 PAUSE_S = 0.01
-CATCHING_UP_LIMIT_S = 90.0
+CATCHING_UP_LIMIT_S = 180.0
 LINE_WIDTH = 250
 SETTINGS = CLUSTER_SETTINGS | {
     "transaction.state.log.replication.factor": "3",

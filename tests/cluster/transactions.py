@@ -126,7 +126,7 @@ class TransactionalWriter(threading.Thread):
         return Fate.COMMITTED if is_commit else Fate.ABORTED
 
     def _end(self, is_commit: bool) -> None:
-        """End the transaction; a time-out says nothing, and the same is asked again."""
+        """End the transaction; a timeout says nothing, and the same is asked again."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             try:

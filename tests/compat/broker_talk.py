@@ -24,7 +24,7 @@ from moldau.protocol.messages.list_offsets import (
 )
 from tests.running import WireClient
 
-PATIENCE_S = 20.0
+PATIENCE_S = 120.0
 LATEST = -1
 MESSAGES = frozenset(("error_message", "batch_index_error_message"))
 CLOSED = "(connection closed)"

@@ -9,7 +9,7 @@ from moldau.connect.connectors.postgres.connector import PostgresSource
 from moldau.connect.data.record import SourceRecord
 from moldau.connect.data.struct import Struct
 
-LIMIT_S = 60
+LIMIT_S = 120
 
 
 class Offsets:

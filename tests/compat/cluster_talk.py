@@ -34,7 +34,7 @@ class KafkaController:
 
     def __init__(self, port: int, cluster_id: str) -> None:
         self.cluster_id = cluster_id
-        self._socket = socket.create_connection((HOST, port), timeout=30)
+        self._socket = socket.create_connection((HOST, port), timeout=120)
 
     def send(self, request: Message, version: int) -> Any:
         key = request.API_KEY

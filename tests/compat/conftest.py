@@ -27,10 +27,14 @@ from tests.compat.clients.programs import (
     UnavailableError,
     require_apache_kafka,
 )
-from tests.compat.java_tools import JavaTools
+from tests.compat.java_tools import SHORT_LIVED_JVM, JavaTools
 from tests.compat.secured_kafka import SecuredKafka, running_kafka
 
 HERE = Path(__file__).resolve().parent
+# No broker or tool of Apache Kafka lives long enough here to gain from being optimized: without
+# that it is up after a bit more than half the work.
+os.environ.setdefault("KAFKA_JVM_PERFORMANCE_OPTS", SHORT_LIVED_JVM)
+
 JOIN_GROUP = 11
 TXN_OFFSET_COMMIT = 28
 

@@ -12,7 +12,7 @@ from tools.brokers import HOST
 from tests.compat.apache_connect import file_connectors
 from tests.compat.clients.programs import UnavailableError, require
 
-STATE_LIMIT_S = 60.0
+STATE_LIMIT_S = 180.0
 
 
 class Answer(NamedTuple):
@@ -46,7 +46,7 @@ def ask(
     headers: Mapping[str, str] | None = None,
 ) -> Answer:
     """One request on a connection of its own: Jetty closes it after some errors."""
-    connection = http.client.HTTPConnection(HOST, port, timeout=60)
+    connection = http.client.HTTPConnection(HOST, port, timeout=180)
     try:
         connection.request(method, path, body, dict(headers or {}))
         answer = connection.getresponse()

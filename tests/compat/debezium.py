@@ -18,7 +18,7 @@ from tests.compat.clients.programs import require_apache_kafka
 
 PROJECT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(__file__).parent / "java" / "CaptureTask.java"
-LIMIT_S = 30
+LIMIT_S = 120
 # Little of the program is compiled: it runs for seconds.
 JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx512m")
 

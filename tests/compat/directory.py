@@ -14,7 +14,7 @@ from tests.compat.clients.base import CODECS, Record
 from tests.compat.clients.confluent import ConfluentClient
 from tests.compat.sample import PARTITIONS, sample_records, text_records, wait_until, with_offsets
 
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 class TopicShape(NamedTuple):

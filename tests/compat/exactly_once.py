@@ -40,7 +40,7 @@ class Feed:
     def add(self, count: int) -> None:
         for number in range(self.count, self.count + count):
             self._producer.produce(self._topic, b"%d" % number, partition=number % 2)
-        assert self._producer.flush(30) == 0
+        assert self._producer.flush(120) == 0
         self.count += count
 
     def run(self) -> None:

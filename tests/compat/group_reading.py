@@ -20,7 +20,7 @@ from confluent_kafka.admin import (
 
 from tests.compat.clients.members import Member, wait_for
 
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 @functools.cache
@@ -41,7 +41,7 @@ def committed(
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
-            found = offset_keeper(bootstrap, group).committed(wanted, timeout=5.0)
+            found = offset_keeper(bootstrap, group).committed(wanted, timeout=30.0)
             break
         except KafkaException:
             # A broker that has just started may still be loading the group.

@@ -7,6 +7,7 @@ topics and partitions are written in the order of their text: theirs has no mean
 is compared to the letter, messages included.
 """
 
+import itertools
 import re
 import time
 import uuid
@@ -18,6 +19,10 @@ from moldau.errors import ErrorCode
 from moldau.protocol.message import Struct
 from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from moldau.protocol.messages.delete_topics import DeleteTopicsRequest
+from moldau.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+)
 from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest
 from moldau.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
@@ -32,8 +37,11 @@ from moldau.protocol.messages.offset_commit import (
 from moldau.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from tests.running import WireClient
 
-PATIENCE_S = 20.0
+PATIENCE_S = 120.0
 GROUP_RESOURCE = 32
+SESSION_SETTING = "consumer.session.timeout.ms"
+# The longest that a broker allows. Members of a scenario send heartbeats only where it says so.
+LONG_SESSION_MS = 60_000
 UNKNOWN_TOPIC = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 NOT_YET = (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR)
 
@@ -54,6 +62,7 @@ def transcripts(ports: Sequence[int], scenario: Scenario) -> list[list[str]]:
     def transcript(port: int) -> list[str]:
         talk = Talk(port, suffix)
         try:
+            talk.configure_group(talk.group, {SESSION_SETTING: LONG_SESSION_MS})
             scenario(talk)
         finally:
             talk.close()
@@ -75,6 +84,7 @@ class Talk:
         self._connections: list[WireClient] = []
         self._names: dict[str, str] = {}
         self._ids: dict[str, bytes] = {}
+        self._marks = itertools.count()
         self._client = self.connect()
 
     def connect(self) -> WireClient:
@@ -145,14 +155,39 @@ class Talk:
 
     def without_waits(self) -> None:
         """No answer depends on the clock: a change is assigned at once, nobody is too slow."""
-        settings = [
-            AlterableConfig("consumer.assignment.interval.ms", 0, "0"),
-            AlterableConfig("consumer.session.timeout.ms", 0, "60000"),
-        ]
-        resource = AlterConfigsResource(GROUP_RESOURCE, self.group, settings)
-        self.ask(IncrementalAlterConfigsRequest(resources=[resource]), 1)
-        # Until the group coordinator knows, which nothing tells.
-        self.pause(0.5)
+        settings = {"consumer.assignment.interval.ms": 0, SESSION_SETTING: LONG_SESSION_MS}
+        self.configure_group(self.group, settings)
+
+    def configure_group(self, group: str, settings: dict[str, int]) -> None:
+        """Change settings of a group, and wait until its coordinator knows them."""
+        self._alter_group(group, settings)
+        self._wait_until_published()
+
+    def _alter_group(self, group: str, settings: dict[str, int]) -> None:
+        """Change settings of a group, and wait until the broker shows them."""
+        changes = [AlterableConfig(name, 0, str(value)) for name, value in settings.items()]
+        resource = AlterConfigsResource(GROUP_RESOURCE, group, changes)
+        altered = self._client.send(IncrementalAlterConfigsRequest(resources=[resource]), 1)
+        assert altered.responses[0].error_code == 0, altered
+        wanted = DescribeConfigsResource(GROUP_RESOURCE, group, list(settings))
+        look = DescribeConfigsRequest(resources=[wanted])
+        expected = {name: str(value) for name, value in settings.items()}
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            (found,) = self._client.send(look, 4).results
+            if {each.name: each.value for each in found.configs} == expected:
+                return
+            assert time.monotonic() < deadline, found
+            time.sleep(0.01)
+
+    def _wait_until_published(self) -> None:
+        """Until the coordinators know all that the broker shows now.
+
+        A broker of Apache's publishes one change of the metadata after the other: first to those
+        who show it, last to its coordinators. So they know a change as soon as the next is shown.
+        """
+        value = LONG_SESSION_MS - 1 - next(self._marks)
+        self._alter_group(f"{self.group}-mark", {SESSION_SETTING: value})
 
     def coordinator(self, group: str | None = None) -> None:
         """Have the offsets topic made, and wait until the group's coordinator is at work."""
@@ -184,8 +219,7 @@ class Talk:
         while self._client.send(ask, 9).topics[0].partitions[0].error_code == UNKNOWN_TOPIC:
             assert time.monotonic() < deadline, f"{full_name} does not come into being"
             time.sleep(0.02)
-        # Apache Kafka's coordinators hear of it one after the other, and later than others.
-        time.sleep(0.3)
+        self._wait_until_published()
         return full_name
 
     def topic_id(self, topic: str) -> bytes:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tools import wire
 from tools.brokers import kafka_dir
 
-LIMIT_S = 120
+LIMIT_S = 300
 
 # A tool runs for a second or two: compile little and collect garbage on one thread.
 SHORT_LIVED_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto"

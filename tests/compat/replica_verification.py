@@ -6,7 +6,7 @@ import threading
 from tools.brokers import kafka_dir
 from tools.clusters import Cluster
 
-LIMIT_S = 60.0
+LIMIT_S = 180.0
 
 
 def check_replicas(cluster: Cluster, topic: str) -> None:

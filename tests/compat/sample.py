@@ -69,7 +69,7 @@ def text_records(count: int, partition: int = 0, prefix: str = "record") -> list
     ]
 
 
-def wait_until(holds: Callable[[], bool], limit_s: float = 15.0) -> None:
+def wait_until(holds: Callable[[], bool], limit_s: float = 120.0) -> None:
     """Ask until it holds: a change reaches a broker and a client's cache a moment after its answer.
 
     A failure the client reports meanwhile counts as "not yet".

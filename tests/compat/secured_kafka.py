@@ -88,7 +88,7 @@ class SecuredKafka:
                 USER, ScramCredentialInfo(mechanism, 4096), PASSWORD.encode()
             )
             for done in admin.alter_user_scram_credentials([user]).values():
-                done.result(30)
+                done.result(120)
 
     def _broker_settings(self) -> Mapping[str, str]:
         controller = f"CONTROLLER://{HOST}:{self.broker.controller_port}"
@@ -108,7 +108,7 @@ class SecuredKafka:
             "listener.name.mutual.ssl.client.auth": "required",
             "sasl.enabled.mechanisms": ",".join(_MECHANISMS),
             # Logins on this listener last two seconds, and must be renewed.
-            "listener.name.sasl_plaintext.connections.max.reauth.ms": "2000",
+            "listener.name.sasl_plaintext.connections.max.reauth.ms": "8000",
         }
         scram = "SCRAM-SHA-256"
         one_mechanism = "listener.name.one_mechanism"

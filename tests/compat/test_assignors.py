@@ -105,7 +105,7 @@ def test_assignments_are_kafkas(name: str, is_mixed: bool, kafka_dir: Path) -> N
         input="\n".join(questions) + "\n",
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=True,
     )
     answers = process.stdout.splitlines()

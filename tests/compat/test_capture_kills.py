@@ -70,7 +70,7 @@ def start(path: Path, config: dict[str, str]) -> subprocess.Popen[bytes]:
 
 
 def log_of(path: Path) -> list[dict[str, Any]]:
-    with sqlite3.connect(path, timeout=30) as connection:
+    with sqlite3.connect(path, timeout=120) as connection:
         return [json.loads(text) for (text,) in connection.execute("SELECT change FROM log")]
 
 
@@ -85,7 +85,7 @@ def state_of(log: list[dict[str, Any]]) -> dict[int, int]:
     return rows
 
 
-@pytest.mark.timeout(300 + 30 * KILLS)
+@pytest.mark.timeout(900 + 30 * KILLS)
 def test_every_change_is_captured_once(tmp_path: Path) -> None:
     rng = random.Random(SEED)
     path = tmp_path / "log.db"

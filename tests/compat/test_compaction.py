@@ -32,7 +32,7 @@ TOPIC_SETTINGS = {
 }
 BROKER_SETTINGS = {"log.cleaner.backoff.ms": "200"}
 # A broker with default settings looks for dirty logs every 15 seconds.
-CLEANING_LIMIT_S = 60.0
+CLEANING_LIMIT_S = 180.0
 # Gaps in the offsets are what cleaning is about; other complaints of the tool are not.
 COMPLAINTS = re.compile(r"mismatch|corrupt|not found|exception|isvalid: false", re.IGNORECASE)
 HORIZON = re.compile(r"deleteHorizonMs: OptionalLong\[\d+\]")

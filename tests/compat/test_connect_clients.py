@@ -171,7 +171,7 @@ def test_sourcelabs_java_client(
 ) -> None:
     url = f"http://{HOST}:{worker.port}"
     done = subprocess.run(
-        [*java_client, url, config["file"]], capture_output=True, text=True, timeout=120
+        [*java_client, url, config["file"]], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [

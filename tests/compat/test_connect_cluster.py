@@ -45,7 +45,7 @@ class Place:
 
     def rows(self) -> list[int]:
         """What the sink that is exactly once has written."""
-        with sqlite3.connect(self.folder / "numbers.db", timeout=30) as connection:
+        with sqlite3.connect(self.folder / "numbers.db", timeout=120) as connection:
             try:
                 return [int(text) for (text,) in connection.execute("SELECT value FROM lines")]
             except sqlite3.OperationalError:

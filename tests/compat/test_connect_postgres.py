@@ -73,7 +73,7 @@ def test_changes_arrive_in_another_table_exactly_once(
 
 
 def _until_equal(server: PostgresServer, count: int) -> None:
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + 240
     query = (
         "SELECT (SELECT count(*) FROM copy), "
         "(SELECT count(*) FROM (TABLE t EXCEPT SELECT id, v, n FROM copy) d)"

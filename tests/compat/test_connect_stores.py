@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from moldau.client.consumer import Consumer, ConsumerRecord
+from moldau.client.offsets import LATEST
 from moldau.connect.data.errors import ConnectError
 from moldau.connect.engine_api import Listener
 from moldau.connect.plugins import Plugins
@@ -95,10 +96,12 @@ def _work(worker: ApacheWorker, directory: Path) -> None:
 
 def _records(bootstrap: str, topic: str) -> list[ConsumerRecord]:
     with Consumer(bootstrap) as consumer:
-        consumer.assign(dict.fromkeys(consumer.partitions_of(topic), 0))
+        partitions = consumer.partitions_of(topic)
+        ends = consumer.offsets_at(dict.fromkeys(partitions, LATEST))
+        consumer.assign(dict.fromkeys(partitions, 0))
         found: list[ConsumerRecord] = []
-        while records := consumer.poll(1.0):
-            found += records
+        while any(consumer.positions[each] < end for each, end in ends.items()):
+            found += consumer.poll(1.0)
         return found
 
 

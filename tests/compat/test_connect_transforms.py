@@ -127,7 +127,7 @@ def test_options_are_described_as_by_apache_kafka(java_dir: Path) -> None:
         command = build_java(java_dir, "ConnectOptions")
     except UnavailableError as reason:
         pytest.skip(str(reason))
-    done = subprocess.run([*command, *names], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*command, *names], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     for name, line in zip(names, done.stdout.splitlines(), strict=True):
         find = PLUGINS.predicate if "predicates." in name else PLUGINS.transform

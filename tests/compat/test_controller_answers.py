@@ -48,7 +48,7 @@ class Kafka:
     """Apache Kafka over a socket."""
 
     def __init__(self, port: int) -> None:
-        self._socket = socket.create_connection((HOST, port), timeout=30)
+        self._socket = socket.create_connection((HOST, port), timeout=120)
 
     def ask(self, request: Message, response_class: type[Message], version: int) -> Any:
         header = encode_request_header(request.API_KEY, version, 7, "compat")

@@ -215,7 +215,7 @@ def produce_until_killed(broker: Broker, restart: bool) -> dict[int, bytes]:
     )
     for number in range(10_000):
         producer.produce("numbers", f"number {number}", partition=0, on_delivery=delivered)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while len(acknowledged) < 4_000:
         assert time.monotonic() < deadline, broker.log_tail()
         producer.poll(0.01)

@@ -1,4 +1,4 @@
-"""Apache Kafka and the broker refuse alike what comes too late: requests name their time-out."""
+"""Apache Kafka and the broker refuse alike what comes too late: requests name their timeout."""
 
 import uuid
 from collections.abc import Callable

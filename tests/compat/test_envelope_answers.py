@@ -30,7 +30,7 @@ class Listener:
     """A connection to the listener of a controller."""
 
     def __init__(self, port: int) -> None:
-        self._socket = socket.create_connection((HOST, port), timeout=30)
+        self._socket = socket.create_connection((HOST, port), timeout=120)
 
     def ask(self, request: Message, version: int) -> bytes:
         header = encode_request_header(request.API_KEY, version, 7, "3")

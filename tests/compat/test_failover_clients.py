@@ -21,7 +21,7 @@ from tests.compat.sample import text_records
 
 KIND = os.environ.get("CLUSTER_KIND", MOLDAU)
 COUNT = 500
-LIMIT_S = 60.0
+LIMIT_S = 180.0
 # Idempotent by default, and patient. The others may send what follows a record before they send the
 # record again: without idempotence, or because they gave up on it (sarama).
 IN_ORDER = ("java", "franz-go")

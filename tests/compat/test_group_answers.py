@@ -407,7 +407,7 @@ def a_member_that_does_not_come_back(talk: Talk) -> None:
     """A rebalance waits as long as the slowest member may take, and goes on without the lost."""
     talk.coordinator()
     group = talk.group
-    times = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 1000}
+    times = {"session_timeout_ms": 120_000, "rebalance_timeout_ms": 1000}
     lost = settle(talk, group, **times)
     connection = talk.connect()
     promised = talk.ask(join_request(group, **times), 9)
@@ -415,7 +415,8 @@ def a_member_that_does_not_come_back(talk: Talk) -> None:
     began = time.monotonic()
     talk.post(connection, join, 9)
     talk.hear(connection, join, 9)
-    assert 0.8 < time.monotonic() - began < 5
+    # Long before its session would end.
+    assert 0.8 < time.monotonic() - began < 60
     talk.ask(HeartbeatRequest(group, 1, lost.member_id), 4)
     talk.ask(DescribeGroupsRequest([group]), 6)
 

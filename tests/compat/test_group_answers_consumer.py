@@ -438,7 +438,7 @@ def patterns(talk: Talk) -> None:
     look = ConsumerGroupDescribeRequest([group])
     talk.pause(1.1)
     beat = beat_request(group, "m", joined.member_epoch)
-    deadline_beats = 40
+    deadline_beats = 600
     answer = joined
     while deadline_beats and not (answer.assignment and answer.assignment.topic_partitions):
         answer = talk.connect().send(beat, 1)

@@ -16,7 +16,7 @@ from tests.compat.java_tools import SHORT_LIVED_JVM, JavaTools
 
 PARTITIONS = 3
 RECORDS = 10
-LIMIT_S = 60
+LIMIT_S = 180
 ASSIGNORS = "org.apache.kafka.clients.consumer"
 
 

@@ -284,5 +284,5 @@ def test_members_of_both_protocols_leave_die_and_sleep_in_one_group(
 
 
 def group_type(reading: GroupTopic) -> str:
-    listed = reading.admin.list_consumer_groups().result(30).valid
+    listed = reading.admin.list_consumer_groups().result(120).valid
     return next(str(each.type.name) for each in listed if each.group_id == group_of(reading))

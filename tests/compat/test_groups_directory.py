@@ -21,7 +21,7 @@ from tests.compat.clients.programs import UnavailableError, require_apache_kafka
 from tests.compat.group_reading import GroupTopic, committed, offset_keeper
 from tests.compat.java_tools import run_tool
 
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 PARTITIONS = 3
 
 

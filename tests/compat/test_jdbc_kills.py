@@ -22,7 +22,7 @@ LIMIT_S = 240
 QUERY = "SELECT count(*), count(DISTINCT n), min(n), max(n) FROM numbers"
 STAGES = "SELECT count(*) FROM pg_class WHERE starts_with(relname, '_moldau')"
 
-pytestmark = pytest.mark.timeout(300 + 30 * KILLS)
+pytestmark = pytest.mark.timeout(900 + 30 * KILLS)
 
 
 def start(url: str, rng: random.Random) -> subprocess.Popen[bytes]:

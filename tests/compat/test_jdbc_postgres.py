@@ -24,6 +24,7 @@ from tests.compat.postgres_server import HOST, PostgresServer
 KEY = struct("key", {"id": schemas.INT32})
 VALUE = struct("value", {"name": schemas.OPTIONAL_STRING, "age": schemas.OPTIONAL_INT64})
 PARTITION = TopicPartition("people", 0)
+LIMIT_S = 120
 
 
 @pytest.fixture(scope="module")
@@ -211,19 +212,24 @@ def test_a_deadlock_is_tried_again(server: PostgresServer, database: str) -> Non
         _wait_for_lock(server, database)
         rival.execute("LOCK TABLE people IN ACCESS EXCLUSIVE MODE")
         rival.execute("COMMIT")
-    merge.join(30)
+    merge.join(LIMIT_S)
     assert not merge.is_alive()
+    # A session adds what it has counted once it is idle.
     deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
-    assert rows(server, database, deadlocks) == [(1,)]
+    _wait_for_rows(server, database, deadlocks, [(1,)])
     assert rows(server, database) == [(1, "d", None), (2, "c", None)]
     sink.stop()
 
 
 def _wait_for_lock(server: PostgresServer, database: str) -> None:
-    deadline = time.monotonic() + 20
-    query = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-    while rows(server, database, query) == [(0,)]:
-        assert time.monotonic() < deadline
+    query = "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    _wait_for_rows(server, database, query, [(True,)])
+
+
+def _wait_for_rows(server: PostgresServer, database: str, query: str, wanted: object) -> None:
+    deadline = time.monotonic() + LIMIT_S
+    while (found := rows(server, database, query)) != wanted:
+        assert time.monotonic() < deadline, found
         time.sleep(0.02)
 
 
@@ -266,7 +272,7 @@ def test_a_stop_does_not_wait_for_others(server: PostgresServer, database: str) 
         merging.start()
         _wait_for_lock(server, database)
         sink.stop()
-        merging.join(10)
+        merging.join(LIMIT_S)
         assert not merging.is_alive()
         rival.execute("COMMIT")
     assert "cancel" in str(errors[0])
@@ -274,7 +280,7 @@ def test_a_stop_does_not_wait_for_others(server: PostgresServer, database: str) 
 
 
 def test_a_stop_ends_retries(server: PostgresServer, database: str) -> None:
-    sink = Sink(server, database, retry_backoff_ms="60000")
+    sink = Sink(server, database, retry_backoff_ms="600000")
     staged = sink.stage([record(1, {"name": "b"})])
     server.kill()
     errors: list[Exception] = []
@@ -289,7 +295,7 @@ def test_a_stop_ends_retries(server: PostgresServer, database: str) -> None:
     merging.start()
     time.sleep(0.5)
     sink.driver.stop()
-    merging.join(10)
+    merging.join(LIMIT_S)
     assert not merging.is_alive()
     assert len(errors) == 1
     server.start()
@@ -366,4 +372,47 @@ def test_tables_are_polled(server: PostgresServer, database: str) -> None:
     query.start({**config, **options}, Offsets(None))
     sizes = [len(query.poll() or []) for _ in range(3)]
     assert sizes == [100, 100, 50]
+    query.stop()
+
+
+@pytest.mark.parametrize("topic", ["s", "__last", "user", "my.Table"])
+def test_a_topic_may_have_any_name(server: PostgresServer, database: str, topic: str) -> None:
+    server.run(database, "CREATE SCHEMA my")
+    sink = Sink(server, database)
+    records = [record(1, {"name": "a"}), record(2, {"name": "b"}), record(1, None)]
+    for each in records:
+        each.topic = topic
+    sink.write(*records[:2])
+    sink.write(records[2])
+    sink.stop()
+    table = ".".join(f'"{part}"' for part in topic.split("."))
+    assert rows(server, database, f"TABLE {table}") == [(2, "b", None)]
+
+
+def test_columns_and_queries_may_have_question_marks(server: PostgresServer, database: str) -> None:
+    server.run(
+        database,
+        """CREATE TABLE t (id serial PRIMARY KEY, "is ok?" bool, "100%" int, "a""?" text, j jsonb);
+        INSERT INTO t ("is ok?", "100%", "a""?", j) VALUES (true, 1, 'what?', '{"a": 1}'),
+        (false, 2, 'that''s?', '{"b": 1}')""",
+    )
+    config = {
+        "connection.url": f"jdbc:postgresql://{HOST}:{server.port}/{database}?user=postgres",
+        "mode": "incrementing",
+        "incrementing.column.name": "id",
+        "topic.prefix": "db-",
+    }
+    tables = JdbcSource()
+    tables.start({**config, "table.whitelist": "t"}, Offsets(None))
+    found = [record.value for record in tables.poll() or ()]
+    assert [(each.get("is ok?"), each.get("100%"), each.get('a"?')) for each in found] == [
+        (True, 1, "what?"),
+        (False, 2, "that's?"),
+    ]
+    tables.stop()
+    # As with JDBC's driver, two are the operator.
+    text = "SELECT * FROM t WHERE j ?? 'a' AND \"a\"\"?\" <> '?' AND 'it''s?' <> '%'"
+    query = JdbcSource()
+    query.start({**config, "query": text}, Offsets(None))
+    assert [record.value.get("id") for record in query.poll() or ()] == [1]
     query.stop()

@@ -27,7 +27,7 @@ SMOKE_TEST = "org.apache.kafka.streams.tests.StreamsSmokeTest"
 SENTENCE = "all work and no play makes jack a dull boy and all that"
 SENTENCES = 60
 WORDS = SENTENCE.split()
-PATIENCE_S = 90
+PATIENCE_S = 180
 SMOKE_LIMIT_S = 400
 # Keys, records of each, and seconds: those of Kafka's own suite, or a short form.
 SMOKE_DATA = (20, 1000, 90) if "STREAMS_SMOKE" in os.environ else (5, 200, 15)
@@ -119,7 +119,7 @@ def feed(bootstrap: str, sentences: int) -> None:
             producer.send("streams-plaintext-input", SENTENCE.encode(), partition=number % 2)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("guarantee", ["at_least_once", "exactly_once_v2"])
 def test_words_are_counted_though_the_processor_and_the_broker_are_killed(
     jars: Path, broker: Broker, tmp_path: Path, guarantee: str

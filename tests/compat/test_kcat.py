@@ -10,7 +10,7 @@ import pytest
 from tests.compat.clients.base import Client
 from tests.compat.sample import PARTITIONS, text_records, wait_until
 
-LIMIT_S = 60
+LIMIT_S = 180
 
 
 class Kcat:

@@ -175,7 +175,7 @@ def check_on_kafka(broker: ApacheKafkaBroker, image: MetadataImage, new_topic: s
     names = list(image.topics_by_name)
     described = admin.describe_topics(TopicCollection(names))
     for name, future in described.items():
-        topic = future.result(timeout=30)
+        topic = future.result(timeout=120)
         known = image.topics_by_name[name]
         assert len(topic.partitions) == len(known.partitions)
         assert all(partition.leader.id == 1 for partition in topic.partitions)
@@ -184,7 +184,7 @@ def check_on_kafka(broker: ApacheKafkaBroker, image: MetadataImage, new_topic: s
         assert re.search(rf"Topic: {name}\s+TopicId: {uuid_to_str(topic.id)}\s", listed), listed
         for key, value in image.config(TOPIC_RESOURCE, name).items():
             assert f"{key}={value}" in listed
-    assert set(admin.list_topics(timeout=30).topics) == set(names)
+    assert set(admin.list_topics(timeout=120).topics) == set(names)
     configs = run_tool(
         "kafka-configs",
         "--bootstrap-server",
@@ -196,7 +196,7 @@ def check_on_kafka(broker: ApacheKafkaBroker, image: MetadataImage, new_topic: s
     ).stdout
     for key, value in image.config(BROKER_RESOURCE, "").items():
         assert f"{key}={value}" in configs
-    admin.create_topics([NewTopic(new_topic, 2, 1)])[new_topic].result(timeout=30)
+    admin.create_topics([NewTopic(new_topic, 2, 1)])[new_topic].result(timeout=120)
 
 
 def kafka_storage_format(config: BrokerConfig, properties: Path, *options: str) -> None:
@@ -302,7 +302,7 @@ def test_moldau_starts_on_what_kafka_formatted_and_wrote(data: Path, is_static: 
     with ApacheKafkaBroker(data, settings) as broker:
         admin = AdminClient({"bootstrap.servers": broker.bootstrap})
         new = NewTopic("from-kafka", 3, 1, config={"cleanup.policy": "compact"})
-        admin.create_topics([new])["from-kafka"].result(timeout=30)
+        admin.create_topics([new])["from-kafka"].result(timeout=120)
         broker.kill()
     quorum_state = data / "__cluster_metadata-0" / "quorum-state"
     assert json.loads(quorum_state.read_text())["data_version"] == (0 if is_static else 1)

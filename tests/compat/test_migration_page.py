@@ -114,7 +114,7 @@ class Load:
             assert not found, f"{writer.name}:\n" + "\n".join(found)
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_the_commands_of_the_page_run(
     machines: Machines, apache_kafka: Cluster, tmp_path: Path
 ) -> None:

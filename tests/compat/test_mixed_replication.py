@@ -39,7 +39,7 @@ def torment(cluster: Cluster, folder: Path) -> None:
         print(tormented.summary())
 
 
-@pytest.mark.timeout(400 + 3 * SECONDS)
+@pytest.mark.timeout(900 + 3 * SECONDS)
 def test_a_moldau_broker_replicates_in_a_cluster_of_apache_kafka(tmp_path: Path) -> None:
     members = [
         Member(1, "controller", APACHE),
@@ -50,7 +50,7 @@ def test_a_moldau_broker_replicates_in_a_cluster_of_apache_kafka(tmp_path: Path)
     torment(Cluster(tmp_path / "cluster", members, SETTINGS), tmp_path)
 
 
-@pytest.mark.timeout(400 + 3 * SECONDS)
+@pytest.mark.timeout(900 + 3 * SECONDS)
 def test_apache_kafka_brokers_replicate_under_controllers_of_moldau(tmp_path: Path) -> None:
     members = [
         *(Member(node_id, "controller", MOLDAU) for node_id in (1, 2, 3)),

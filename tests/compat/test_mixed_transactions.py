@@ -78,7 +78,7 @@ def place(cluster: Cluster, topic: str) -> None:
     assignment = [brokers[index:] + brokers[:index] for index in range(len(brokers))]
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
     wanted = NewTopic(topic, len(brokers), replica_assignment=assignment)
-    admin.create_topics([wanted])[topic].result(30)
+    admin.create_topics([wanted])[topic].result(120)
     ClusterView(cluster, topic).wait_until_whole()
 
 
@@ -113,7 +113,7 @@ def write_everywhere(transactor: Transactor, coordinator: int, name: str) -> dic
     return committed
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_a_coordinator_of_either_kind_ends_transactions_on_leaders_of_either_kind(
     cluster: Cluster, transactors: list[Transactor]
 ) -> None:
@@ -138,7 +138,7 @@ def test_a_coordinator_of_either_kind_ends_transactions_on_leaders_of_either_kin
     assert copied == {partition: values * len(ids) for partition, values in expected.items()}
 
 
-@pytest.mark.timeout(400 + 3 * SECONDS)
+@pytest.mark.timeout(900 + 3 * SECONDS)
 def test_what_is_committed_is_what_was_written_whichever_kind_fails(
     cluster: Cluster, transactors: list[Transactor], tmp_path: Path
 ) -> None:

@@ -1,6 +1,7 @@
 """Change data capture from a real PostgreSQL."""
 
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from moldau.connect.connectors.postgres.connector import PostgresSource
 from moldau.connect.data.errors import ConnectError, RetriableError
-from tests.compat.captures import Capture, Offsets, plain, table_of
+from tests.compat.captures import LIMIT_S, Capture, Offsets, plain, table_of
 from tests.compat.postgres_server import HOST, PostgresServer
 
 TOPIC = "srv.public.t"
@@ -128,6 +129,62 @@ def test_confirmed_log_is_released(server: PostgresServer, database: str) -> Non
     assert row is not None
     assert capture.stored is not None
     assert row[0] > capture.stored["lsn_proc"]
+    capture.stop()
+
+
+def test_a_slot_that_is_ahead_of_the_offsets_is_not_moved_back(
+    server: PostgresServer, database: str
+) -> None:
+    """While only others write, the slot moves along and no offset is stored."""
+    config = config_of(server, database, max_batch_size="10")
+    capture = Capture(config)
+    capture.poll()
+    server.run(database, "INSERT INTO t VALUES (-1, 'x');\nINSERT INTO t VALUES (0, 'x')")
+    capture.until(2)
+    stored = capture.stored
+    capture.stop()
+    server.run(
+        database,
+        "SELECT pg_replication_slot_advance(slot_name, pg_current_wal_flush_lsn()) "
+        "FROM pg_replication_slots WHERE database = current_database();\n"
+        "INSERT INTO t SELECT n, 'x' FROM generate_series(1, 100) n",
+    )
+    capture = Capture(config, stored)
+    # In the middle of the transaction only what is before it can be confirmed.
+    capture.until(10)
+    assert capture.source._is_open
+    capture.until(90)
+    capture.stop()
+
+
+def test_changes_of_a_table_that_was_dropped_have_keys(
+    server: PostgresServer, database: str
+) -> None:
+    capture = Capture(config_of(server, database))
+    capture.poll()
+    server.run(
+        database,
+        "INSERT INTO t VALUES (1, 'a');\nALTER TABLE t RENAME id TO number;\n"
+        "INSERT INTO t VALUES (2, 'b');\nDROP TABLE t",
+    )
+    records = capture.until(2)
+    assert [plain(record.key) for record in records] == [{"id": 1}, {"number": 2}]
+    assert [plain(record.value)["after"]["v"] for record in records] == ["a", "b"]
+    capture.stop()
+
+
+def test_changes_before_a_column_of_the_key_was_renamed_have_keys(
+    server: PostgresServer, database: str
+) -> None:
+    capture = Capture(config_of(server, database))
+    capture.poll()
+    server.run(
+        database,
+        "INSERT INTO t VALUES (1, 'a');\nALTER TABLE t RENAME id TO number;\n"
+        "INSERT INTO t VALUES (2, 'b')",
+    )
+    records = capture.until(2)
+    assert [plain(record.key) for record in records] == [{"id": 1}, {"number": 2}]
     capture.stop()
 
 
@@ -250,12 +307,16 @@ def test_writers_and_crashes_of_the_capture_lose_nothing(
     finally:
         stop.set()
         writer.join()
+    with server.connect(database) as connection:
+        wanted = dict(connection.execute("SELECT id, v FROM t").fetchall())
     last = Capture(config, stored)
+    deadline = time.monotonic() + LIMIT_S
+    while values(table_of(records, TOPIC)) != wanted and time.monotonic() < deadline:
+        records += last.poll()
+    # Nor does anything come afterwards that changes it.
     while got := next((r for _ in range(5) if (r := last.poll())), []):
         records += got
     last.stop()
-    with server.connect(database) as connection:
-        wanted = dict(connection.execute("SELECT id, v FROM t").fetchall())
     assert values(table_of(records, TOPIC)) == wanted
 
 

@@ -26,7 +26,7 @@ ELECTION = "org.apache.kafka.tools.LeaderElectionCommand"
 REASSIGN = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 LOG_DIRS = "org.apache.kafka.tools.LogDirsCommand"
 CONFIGS = "kafka.admin.ConfigCommand"
-LIMIT_S = 60.0
+LIMIT_S = 180.0
 RECORDS = 300
 PADDING = "x" * 10_000
 

@@ -43,7 +43,7 @@ def torment(cluster: Cluster, folder: Path, namespaces: Namespaces | None = None
         print(tormented.summary())
 
 
-@pytest.mark.timeout(400 + 3 * SECONDS)
+@pytest.mark.timeout(900 + 3 * SECONDS)
 def test_acknowledged_records_survive_nodes_that_are_cut_off(tmp_path: Path) -> None:
     reason = reason_against()
     if reason is not None:
@@ -53,7 +53,7 @@ def test_acknowledged_records_survive_nodes_that_are_cut_off(tmp_path: Path) -> 
         torment(cluster, tmp_path, namespaces)
 
 
-@pytest.mark.timeout(400 + 3 * SECONDS)
+@pytest.mark.timeout(900 + 3 * SECONDS)
 def test_acknowledged_records_survive_nodes_that_are_killed(tmp_path: Path) -> None:
     if reason_against() is None:
         pytest.skip("the test with network namespaces does this as well")

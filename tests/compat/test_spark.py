@@ -59,7 +59,7 @@ def fill(bootstrap: str, topic: str) -> int:
                 headers=[("codec", codec.encode()), ("none", None)] if number % 2 else None,
                 timestamp=1_700_000_000_000 + number,
             )
-        assert producer.flush(30) == 0
+        assert producer.flush(120) == 0
     return len(CODECS) * PER_CODEC
 
 
@@ -112,21 +112,28 @@ def test_only_what_was_committed_is_read(
     bootstrap = apache_kafka.bootstrap
     with Admin(bootstrap) as admin:
         admin.create_topic(topic, 1)
-    producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": topic})
-    producer.init_transactions(30)
+    producer = Producer(
+        {
+            "bootstrap.servers": bootstrap,
+            "transactional.id": topic,
+            # One stays open while Spark runs queries.
+            "transaction.timeout.ms": 600_000,
+        }
+    )
+    producer.init_transactions(120)
     for number in range(6):
         producer.begin_transaction()
         for _ in range(10):
             producer.produce(topic, f"{number}".encode())
-        producer.flush(30)
+        producer.flush(120)
         if number % 2:
-            producer.abort_transaction(30)
+            producer.abort_transaction(120)
         else:
-            producer.commit_transaction(30)
+            producer.commit_transaction(120)
     # And one that is still open when the query begins.
     producer.begin_transaction()
     producer.produce(topic, b"open")
-    producer.flush(30)
+    producer.flush(120)
     committed = {"kafka.isolation.level": "read_committed"}
     ours, theirs = (
         rows(load(spark, source, bootstrap, subscribe=topic, **committed)) for source in FORMATS
@@ -135,7 +142,7 @@ def test_only_what_was_committed_is_read(
     assert ours == theirs
     everything = {"kafka.isolation.level": "read_uncommitted"}
     assert load(spark, "moldau", bootstrap, subscribe=topic, **everything).count() == 61
-    producer.abort_transaction(30)
+    producer.abort_transaction(120)
 
 
 # A query that changes its source goes on from the same checkpoint.
@@ -169,7 +176,7 @@ def test_a_stream_goes_on_from_its_checkpoint(
         producer = Producer({"bootstrap.servers": address})
         for partition in range(3):
             producer.produce(topic, b"more", partition=partition)
-        assert producer.flush(30) == 0
+        assert producer.flush(120) == 0
         count += 3
     assert next(batches) >= 3
     if group:

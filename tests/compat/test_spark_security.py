@@ -71,7 +71,7 @@ def test_a_topic_is_read_streamed_and_written(
             .trigger(availableNow=True)
             .start()
         )
-        assert query.awaitTermination(90)
+        assert query.awaitTermination(300)
         progress = GroupAdmin(admin.cluster).offsets(group)
     assert sum(each.offset for each in progress.values()) == RECORDS
     read = spark.read.format("moldau").options(**options, subscribe=copy).load()

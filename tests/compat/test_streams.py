@@ -11,7 +11,7 @@ from tools.brokers import Broker
 
 from moldau.client.admin import Admin, ResourceType
 from moldau.client.consumer import Consumer
-from moldau.client.offsets import EARLIEST
+from moldau.client.offsets import EARLIEST, LATEST
 from moldau.streams import LONG, STRING, App
 from tests.compat.spark_session import own_session
 
@@ -31,7 +31,7 @@ def produce(bootstrap: str, topic: str, *keys: str) -> None:
     producer = Producer({"bootstrap.servers": bootstrap})
     for key in keys:
         producer.produce(topic, key=key, value="x")
-    assert producer.flush(30) == 0
+    assert producer.flush(120) == 0
 
 
 @pytest.fixture(params=["apache_kafka", "transaction_broker"])
@@ -74,7 +74,8 @@ def committed(bootstrap: str, topic: str) -> int:
     with Consumer(bootstrap, read_committed=True) as consumer:
         partitions = consumer.partitions_of(topic)
         consumer.assign(consumer.offsets_at(dict.fromkeys(partitions, EARLIEST)))
+        ends = consumer.offsets_at(dict.fromkeys(partitions, LATEST))
         records = 0
-        while batch := consumer.poll(2.0):
-            records += len(batch)
+        while any(consumer.positions[each] < end for each, end in ends.items()):
+            records += len(consumer.poll(2.0))
         return records

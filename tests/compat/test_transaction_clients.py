@@ -19,7 +19,7 @@ from tests.compat.clients.base import ClientError
 from tests.compat.clients.programs import UnavailableError
 from tests.compat.clients.transactors import TRANSACTOR_NAMES, Transactor, start_transactor
 
-PATIENCE_S = 30
+PATIENCE_S = 120
 FENCED = re.compile("fenced|epoch|taken over|same transactional_id", re.IGNORECASE)
 COPIED = 12
 

@@ -227,7 +227,7 @@ def test_a_transaction_is_described_while_it_is_open_and_after(
     assert written["ProducerEpoch"] == described["ProducerEpoch"]
     assert (written["LastSequence"], written["CurrentTransactionStartOffset"]) == ("0", "0")
     producer.commit_transaction()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while described["TransactionState"] != "CompleteCommit":
         assert time.monotonic() < deadline
         (described,) = tool.run("describe", "--transactional-id", name)

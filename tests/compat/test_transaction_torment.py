@@ -65,7 +65,7 @@ def transactors(cluster: Cluster, program_dir: Path, tmp_path: Path) -> Iterator
         yield [each for each in started for _ in range(WRITERS[each.name])]
 
 
-@pytest.mark.timeout(400 + 3 * SECONDS)
+@pytest.mark.timeout(900 + 3 * SECONDS)
 def test_what_is_committed_is_what_was_written_whichever_nodes_fail(
     cluster: Cluster,
     namespaces: Namespaces | None,

@@ -85,7 +85,7 @@ def read(cluster: Cluster, topic: str, last: bytes) -> list[bytes | None]:
     )
     consumer.subscribe([topic])
     found: list[bytes | None] = []
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     try:
         while found.count(last) < 2:
             assert time.monotonic() < deadline, found
@@ -199,7 +199,7 @@ def test_records_are_read_processed_and_written_each_once(
         ) as member,
     ):
         while done < 20:
-            records = member.poll(10)[:4]
+            records = member.poll(120)[:4]
             attempts += 1
             try:
                 with producer.transaction():

@@ -174,7 +174,7 @@ class Left:
         place.write(BEFORE, 1)
         writer.finish(commit=True)
         if kind == "open-and-timed-out" and self.times_out:
-            # The time-out of a transaction is that of the last initialization.
+            # The timeout of a transaction is that of the last initialization.
             writer.begin(timeout_ms=5000)
         place.write(DURING, 2)
         is_left = kind.startswith("prepared") and self.prepared is Prepared.WRITTEN

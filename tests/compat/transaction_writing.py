@@ -40,7 +40,7 @@ from tests.broker.transacting import TV1_END, TV2_END, Producer, describe
 from tests.broker.transactional import transactional
 from tests.running import WireClient
 
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 COORDINATOR_PARTITIONS = 40
 LATEST = -1
 LATER = (

@@ -7,8 +7,11 @@ from tools.brokers import free_port
 
 from moldau.connect.engine_api import State
 from moldau.connect.rest_errors import InternalError
-from tests.connect.herding import SINK, Herding
+from tests.connect.herding import SHORT_SESSION, SINK, Herding
 from tests.running import RunningBroker
+
+# How long a worker asks before it says that nobody answers.
+SETTINGS = {**SHORT_SESSION, "default.api.timeout.ms": "3000"}
 
 
 def broker(directory: Path, port: int) -> RunningBroker:
@@ -28,7 +31,7 @@ def test_connectors_are_stopped_while_the_group_is_out_of_reach_and_then_run_aga
 ) -> None:
     port = free_port()
     with broker(tmp_path, port):
-        worker = Herding(f"127.0.0.1:{port}", "restart").start()
+        worker = Herding(f"127.0.0.1:{port}", "restart", settings=SETTINGS).start()
         worker.herder.create("a", {"connector.class": SINK})
         worker.wait_for_state("a", "RUNNING")
     # Another worker might reach the coordinator and run it: this one must not.
@@ -48,7 +51,7 @@ def test_connectors_are_stopped_while_the_group_is_out_of_reach_and_then_run_aga
 
 def test_a_worker_waits_for_its_broker_and_says_so(tmp_path: Path) -> None:
     port = free_port()
-    worker = Herding(f"127.0.0.1:{port}", "early")
+    worker = Herding(f"127.0.0.1:{port}", "early", settings=SETTINGS)
     worker.worker.start()
     address = f"cannot connect to 127.0.0.1:{port}"
     worker.wait(lambda: address in worker.herder.health()[1])

@@ -10,21 +10,25 @@ import pytest
 
 from moldau.client.admin import Admin
 from moldau.client.consumer import Consumer
+from moldau.client.offsets import LATEST
 from moldau.client.producer import Producer
 from moldau.connect.engine_api import State
 from moldau.connect.membership.standing import Membership, Standing
 from moldau.connect.rest_errors import BadRequestError, ConflictError, Forward, NotFoundError
+from moldau.connect.stores.config_records import TargetState, connector_config, target_state
 from moldau.errors import ApiError, ErrorCode
-from tests.connect.herding import SINK, SOURCE, Herding, config, running
+from tests.connect.herding import SHORT_SESSION, SINK, SOURCE, Herding, config, running
 from tests.running import RunningBroker
 
 
 def keys_and_values(broker: RunningBroker, topic: str) -> list[tuple[str, bytes | None]]:
     with Consumer(broker.bootstrap) as consumer:
-        consumer.assign(dict.fromkeys(consumer.partitions_of(topic), 0))
+        partitions = consumer.partitions_of(topic)
+        ends = consumer.offsets_at(dict.fromkeys(partitions, LATEST))
+        consumer.assign(dict.fromkeys(partitions, 0))
         found: list[tuple[str, bytes | None]] = []
-        while records := consumer.poll(0.2):
-            found += [((each.key or b"").decode(), each.value) for each in records]
+        while any(consumer.positions[each] < end for each, end in ends.items()):
+            found += [((each.key or b"").decode(), each.value) for each in consumer.poll(0.2)]
         return found
 
 
@@ -111,6 +115,75 @@ def test_pause_resume_stop_and_resume(herding: Herding) -> None:
         "stop moody",
         "run moody",
     ]
+
+
+def busy_with(herding: Herding, name: str, target: TargetState) -> None:
+    """Let the supervisor stop a connector, which takes its time, and in the same turn give ``name``
+    a target state.
+    """
+    blocking = f"blocks-{name}"
+    running(herding, blocking)
+    herding.engine.may_stop.clear()
+    herding.worker._configs.write(
+        [target_state(blocking, TargetState.STOPPED), target_state(name, target)]
+    )
+    herding.worker._supervisor.wake()
+    herding.wait(lambda: blocking in herding.engine.stopping)
+
+
+def test_a_connector_that_is_resumed_before_it_was_stopped_runs(herding: Herding) -> None:
+    running(herding, "resumed")
+    busy_with(herding, "resumed", TargetState.STOPPED)
+    herding.herder.resume("resumed")
+    herding.engine.may_stop.set()
+    herding.wait_for_state("blocks-resumed", "STOPPED", [])
+    # The turn after that one has also come.
+    running(herding, "after-resumed")
+    assert "resumed" in herding.engine.running()
+    assert herding.herder.status("resumed")["connector"]["state"] == "RUNNING"
+
+
+def test_a_connector_that_is_stopped_before_it_was_started_does_not_run(herding: Herding) -> None:
+    running(herding, "halted")
+    herding.herder.stop("halted")
+    herding.wait_for_state("halted", "STOPPED", [])
+    busy_with(herding, "halted", TargetState.STARTED)
+    herding.herder.stop("halted")
+    herding.engine.may_stop.set()
+    herding.wait_for_state("blocks-halted", "STOPPED", [])
+    running(herding, "after-halted")
+    assert "halted" not in herding.engine.running()
+    assert herding.herder.status("halted")["connector"]["state"] == "STOPPED"
+    # Its offsets can change.
+    assert herding.worker._supervisor.wait_until_stopped("halted", 0)
+
+
+@pytest.mark.parametrize("state", ["STOPPED", "PAUSED"])
+def test_a_state_that_cannot_be_stored_at_first_is_reported_later(
+    herding: Herding, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    name = f"unlucky-{state.lower()}"
+    running(herding, name)
+    write, refused = herding.worker._configs.write, threading.Event()
+
+    def refuse_once(records: Any) -> None:
+        if not refused.is_set() and threading.current_thread().name == "connect-supervisor":
+            refused.set()
+            raise ApiError(ErrorCode.NOT_ENOUGH_REPLICAS, "not now")
+        write(records)
+
+    monkeypatch.setattr(herding.worker._configs, "write", refuse_once)
+    # By another worker, which leaves the tasks to the active one; with another configuration.
+    write(
+        [
+            connector_config(name, config(name, x="2")),
+            target_state(name, TargetState(state)),
+        ]
+    )
+    herding.worker._supervisor.wake()
+    herding.wait_for_state(name, state, [] if state == "STOPPED" else ["PAUSED"])
+    assert refused.is_set()
+    assert len(herding.herder.tasks(name)) == (state == "PAUSED")
 
 
 def test_a_new_configuration_is_run(herding: Herding) -> None:
@@ -277,6 +350,10 @@ def test_secrets_reach_the_engine_and_nothing_else(
         herder.create("safe", config("safe", password=reference))
         herding.wait_for_state("safe", "RUNNING", ["FAILED"])
         assert herding.engine.specs["safe"].config["password"] == "correct-horse"
+        assert herding.engine.specs["safe"].secrets == {
+            "correct-horse": reference,
+            "battery-staple": f"${{file:{secrets}:worker}}",
+        }
         validated = herder.validate(SINK, config("safe", password=reference, wrong=reference))
         with pytest.raises(BadRequestError) as refused:
             herder.create("unsafe", config("unsafe", wrong=reference))
@@ -369,8 +446,8 @@ def test_tasks_of_an_earlier_generation_cannot_commit(broker: RunningBroker) -> 
 def test_a_standby_forwards_changes_answers_questions_and_takes_over(
     broker: RunningBroker,
 ) -> None:
-    first = Herding(broker.bootstrap, "pair", port=8083).start()
-    second = Herding(broker.bootstrap, "pair", port=8084).start()
+    first = Herding(broker.bootstrap, "pair", port=8083, settings=SHORT_SESSION).start()
+    second = Herding(broker.bootstrap, "pair", port=8084, settings=SHORT_SESSION).start()
     running(first, "shared")
     second.wait_for_state("shared", "RUNNING")
     assert second.herder.connectors() == ["shared"]

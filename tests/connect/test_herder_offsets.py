@@ -103,6 +103,19 @@ def test_offsets_that_a_sink_stores_in_its_target_are_changed_there_too(
     assert herder.offsets("keeper") == {"offsets": []}
 
 
+def test_offsets_in_a_target_are_reset_by_the_pattern_of_the_topics(
+    broker: RunningBroker, herding: Herding
+) -> None:
+    """The group has none: they were deleted with the topic, which was then created again."""
+    with Admin(broker.bootstrap) as admin:
+        admin.create_topic("made-again", 1, 1)
+    running(herding, "matcher", STORING_SINK, **{"topics.regex": "made-.*"})
+    herding.herder.stop("matcher")
+    StoringSink.stored[TopicPartition("made-again", 0)] = 5
+    herding.herder.reset_offsets("matcher")
+    assert StoringSink.stored == {}
+
+
 def test_offsets_of_a_source_are_in_the_offsets_topic(herding: Herding) -> None:
     herder = herding.herder
     herder.create("spring", config("spring", SOURCE), "STOPPED")

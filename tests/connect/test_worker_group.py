@@ -107,7 +107,7 @@ def runs_on(asked: Process, name: str, expected: Process) -> bool:
     )
 
 
-@pytest.mark.parametrize("pair", [1500], indirect=True)
+@pytest.mark.parametrize("pair", [6000], indirect=True)
 def test_a_standby_forwards_and_takes_over_from_one_that_was_killed(
     pair: tuple[Process, Process],
 ) -> None:

@@ -1,7 +1,9 @@
 """Connectors of tests: one as a user would write it, and some that misbehave."""
 
 import json
+import logging
 import os
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -32,6 +34,14 @@ class Numbers(SourceConnector):
             record.source_partition, record.source_offset = {"counter": "one"}, {"next": self.next}
             records.append(record)
         return records
+
+
+class SteadyNumbers(Numbers):
+    """Counts a few thousand a second, so that it is never at its end when a test looks."""
+
+    def poll(self) -> list[SourceRecord]:
+        time.sleep(0.02)
+        return super().poll()
 
 
 class Lines(SinkConnector):
@@ -108,6 +118,39 @@ class Remembering(SinkConnector):
         self.places.write_text(json.dumps([[*place, at] for place, at in known.items()]))
         if self.fails:
             raise OSError("the machine went down")
+
+
+def _log_to(path: Path, text: str) -> None:
+    """Log a warning while the standard error of this process is a file."""
+    before = os.dup(2)
+    with path.open("a") as file:
+        os.dup2(file.fileno(), 2)
+        try:
+            logging.getLogger("tests").warning("login with %s", text)
+            sys.stderr.flush()
+        finally:
+            os.dup2(before, 2)
+            os.close(before)
+
+
+class Chatty(Lines):
+    """Logs its password."""
+
+    def put(self, records: list[SinkRecord]) -> None:
+        super().put(records)
+        _log_to(self.path.with_suffix(".log"), self.password)
+
+    def open(self, config: Mapping[str, str], task: SinkTask) -> None:
+        super().open(config, task)
+        self.password = config["password"]
+
+
+class ChattySource(Numbers):
+    """Logs its password."""
+
+    def start(self, config: Mapping[str, str], offsets: OffsetReader) -> None:
+        super().start(config, offsets)
+        _log_to(Path(config["log"]), config["password"])
 
 
 class Picky(Lines):

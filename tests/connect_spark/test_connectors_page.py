@@ -18,7 +18,7 @@ from tests.cli.pages import DOCS, page_commands
 from tests.running import RunningBroker
 
 PAGE = (DOCS / "connectors.md").read_text()
-LIMIT_S = 120
+LIMIT_S = 240
 WORKER = "moldau connect worker connect-distributed.properties"
 
 

@@ -72,6 +72,7 @@ def test_a_database_that_goes_away_or_changes_its_password_fails_the_sink(
 
         server.start()
         world.run("sink", config)
+        world.seen.wait("sink", State.RUNNING)
         world.until("the others", lambda: done(3))
         with server.connect("postgres") as admin:
             admin.execute("ALTER ROLE writer PASSWORD 'second'")

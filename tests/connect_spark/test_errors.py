@@ -138,7 +138,8 @@ def test_connectors_that_raise_block_or_take_memory_leave_others_alone(world: Wo
     for name in (*names, stuck, broken):
         started_s = time.monotonic()
         world.engine.stop(name)
-        assert time.monotonic() - started_s < 6, name
+        # It gives up after five seconds; those that block do so for an hour.
+        assert time.monotonic() - started_s < 60, name
     assert world.committed(blocking) == {}
 
 
@@ -170,3 +171,22 @@ def test_the_users_connectors_are_short() -> None:
 
     assert len(inspect.getsource(connectors.Numbers).splitlines()) <= 30
     assert len(inspect.getsource(connectors.Lines).splitlines()) <= 30
+
+
+def test_logs_of_sparks_processes_have_no_secrets(world: World) -> None:
+    """A source runs in a process that reads, a sink in one that runs tasks."""
+    topic = world.new_topic()
+    sink, source = world.name("chatty"), world.name("chatty-source")
+    file, log = world.folder / sink, world.folder / f"{source}.log"
+    package = "tests.connect_spark.connectors"
+    secrets = {"blue-moose": "${env:MOOSE}"}
+    told = {"password": "blue-moose"}
+    counting = {"connector.class": f"{package}.ChattySource", "topic": topic, "until": "1"}
+    world.run(source, {**told, **counting, "log": str(log)}, secrets)
+    writing = {"connector.class": f"{package}.Chatty", "topics": topic, "file": str(file)}
+    world.run(sink, {**told, **writing}, secrets)
+    world.until("a record", lambda: world.committed(sink) == {TopicPartition(topic, 0): 1})
+    for path in (log, file.with_suffix(".log")):
+        assert path.read_text() == "login with ${env:MOOSE}\n"
+    for name in (source, sink):
+        world.engine.stop(name)

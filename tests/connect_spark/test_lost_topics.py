@@ -5,7 +5,7 @@ import pytest
 from moldau.client.admin import Admin
 from moldau.connect.engine_api import State
 from moldau.ids import TopicPartition
-from tests.connect_spark.world import World
+from tests.connect_spark.world import JSON, World
 
 LINES = "tests.connect_spark.connectors.Lines"
 REMEMBERING = "tests.connect_spark.connectors.Remembering"
@@ -101,3 +101,49 @@ def test_a_sink_with_offsets_in_its_target_goes_on_after_its_first_commit(world:
     world.until("the second", lambda: world.committed(name) == {TopicPartition(topic, 0): 2})
     assert path.read_text() == "one\ntwo\n"
     world.engine.stop(name)
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+@pytest.mark.parametrize("kind", ["topics", "topics.regex"])
+def test_a_table_is_not_continued_with_another_topic_of_that_name(
+    world: World, kind: str, is_there: bool
+) -> None:
+    """Tables leave out what they have by its offsets: a new topic's records would be lost."""
+    deltalake = pytest.importorskip("deltalake", reason="deltalake is not installed")
+    topic, name = world.new_topic(), world.name("table")
+    folder = world.folder / name
+    config = {
+        "connector.class": "io.moldau.connect.DeltaSink",
+        kind: topic,
+        "path": f"{folder}/${{topic}}",
+        "value.converter": JSON,
+        "value.converter.schemas.enable": "false",
+    }
+    old, new = b'{"text": "old"}', b'{"text": "new"}'
+    world.produce(topic, old, old)
+    world.run(name, config)
+    world.until("two rows", lambda: world.committed(name) == {TopicPartition(topic, 0): 2})
+    world.engine.stop(name)
+    with Admin(world.bootstrap) as admin:
+        admin.delete_topics([topic])
+        world.until("it is gone", lambda: all(each.name != topic for each in admin.list_topics()))
+    if not is_there:
+        # The sink runs before there is a topic again.
+        world.seen.forget(name)
+        world.run(name, config)
+        world.seen.wait(name, State.RUNNING)
+    world.new_topic(topic)
+    world.produce(topic, new, new, new)
+    if is_there:
+        world.run(name, config)
+    for is_last in (False, True):
+        trace = world.seen.wait(name, State.FAILED) or ""
+        assert f"the target has {topic}-0 up to offset 2, and the group connect-{name} has" in trace
+        assert REMEDY in trace
+        # A restart changes nothing.
+        if not is_last:
+            world.seen.forget(name)
+            world.engine.restart(name)
+    world.engine.stop(name)
+    rows = deltalake.DeltaTable(str(folder / topic)).to_pyarrow_table().to_pylist()
+    assert ["old" in str(row) for row in rows] == [True, True]

@@ -8,6 +8,7 @@ from moldau.connect.engine_api import State
 from tests.connect_spark.world import World
 
 NUMBERS = "tests.connect_spark.connectors.Numbers"
+STEADY_NUMBERS = "tests.connect_spark.connectors.SteadyNumbers"
 
 
 def processes_with(text: str) -> list[int]:
@@ -55,7 +56,7 @@ def test_a_source_whose_process_is_killed_goes_on_exactly_once(world: World) -> 
     topic, name = world.new_topic(partitions=2), world.name("numbers")
     world.run(
         name,
-        {"connector.class": NUMBERS, "topic": topic, "until": "1000000"},
+        {"connector.class": STEADY_NUMBERS, "topic": topic, "until": "1000000000"},
         exactly_once_source_support="enabled",
     )
     for _ in range(2):

@@ -31,6 +31,8 @@ class Seen:
         self.states: dict[tuple[str, int | None], tuple[State, str | None]] = {}
         self.history: list[tuple[str, int | None, State]] = []
         self.topics: set[tuple[str, str]] = set()
+        # How much of the history earlier calls of ``wait`` have seen, by connector.
+        self._waited: dict[str, int] = {}
 
     def on_status(
         self, name: str, task_id: int | None, state: State, trace: str | None = None
@@ -44,13 +46,30 @@ class Seen:
         self.topics.add((name, topic))
 
     def wait(self, name: str, wanted: State) -> str | None:
-        """Wait until task 0 is in this state; returns the trace."""
+        """Wait until task 0 is in this state; returns the trace.
+
+        A state in which it was since the last call for this connector counts as well: some last
+        for less time than this thread may need to look.
+        """
         with self._changed:
-            found = self._changed.wait_for(
-                lambda: self.states.get((name, 0), (None,))[0] == wanted, PATIENCE_S
-            )
+            found = self._changed.wait_for(lambda: self._seen_to(name, wanted), PATIENCE_S)
             assert found, f"{name} is {self.states.get((name, 0))}, not {wanted}"
+            self._waited[name] = found
             return self.states[name, 0][1]
+
+    def forget(self, name: str) -> None:
+        """What task 0 was so far does not count for the next ``wait``."""
+        with self._changed:
+            self.states.pop((name, 0), None)
+            self._waited[name] = len(self.history)
+
+    def _seen_to(self, name: str, wanted: State) -> int:
+        """Where in the history the wait for a state ends; 0 if it goes on."""
+        if self.states.get((name, 0), (None,))[0] == wanted:
+            return len(self.history)
+        begin = self._waited.get(name, 0)
+        later = enumerate(self.history[begin:], begin + 1)
+        return next((place for place, each in later if each == (name, 0, wanted)), 0)
 
 
 class Offsets:
@@ -93,7 +112,7 @@ def records_of(bootstrap: str, topic: str) -> list[ConsumerRecord]:
         starts = consumer.offsets_at(dict.fromkeys(partitions, EARLIEST))
         consumer.assign(starts)
         found: list[ConsumerRecord] = []
-        deadline_s = time.monotonic() + 20
+        deadline_s = time.monotonic() + PATIENCE_S
         while any(consumer.positions[each] < ends[each] for each in partitions):
             assert time.monotonic() < deadline_s, consumer.positions
             found += consumer.poll(0.2)
@@ -152,12 +171,19 @@ class World:
     def values(self, topic: str) -> list[bytes | None]:
         return [record.value for record in records_of(self.bootstrap, topic)]
 
-    def run(self, name: str, config: Mapping[str, str], **worker: str) -> None:
+    def run(
+        self,
+        name: str,
+        config: Mapping[str, str],
+        secrets: Mapping[str, str] | None = None,
+        **worker: str,
+    ) -> None:
         settings = {
             **self.worker,
             **{key.replace("_", "."): value for key, value in worker.items()},
         }
-        self.engine.run(ConnectorSpec(name, {"name": name, **config}, settings))
+        spec = ConnectorSpec(name, {"name": name, **config}, settings, secrets=secrets or {})
+        self.engine.run(spec)
 
     def committed(self, name: str) -> dict[TopicPartition, int]:
         with Admin(self.bootstrap) as admin:

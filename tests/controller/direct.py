@@ -100,12 +100,12 @@ class DirectController(Controller):
         return self._decided(request)
 
     def incremental_alter_configs(
-        self, request: IncrementalAlterConfigsRequest, received_by: int = -1
+        self, request: IncrementalAlterConfigsRequest, received_by: int = 1
     ) -> Outcome[IncrementalAlterConfigsResponse]:
         return self._decided(request, received_by=received_by)
 
     def alter_configs(
-        self, request: AlterConfigsRequest, received_by: int = -1
+        self, request: AlterConfigsRequest, received_by: int = 1
     ) -> Outcome[AlterConfigsResponse]:
         return self._decided(request, received_by=received_by)
 

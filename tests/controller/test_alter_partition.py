@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from moldau.controller.context import DecisionContext
 from moldau.errors import ApiError, ErrorCode
 from moldau.metadata.registrations import PartitionRegistration
 from moldau.protocol.messages.alter_partition import (
@@ -252,3 +253,11 @@ def test_a_topic_created_again_is_not_changed_by_requests_for_the_old_one() -> N
     refused = code(cluster, wanted, sender=sender, topic_id=old)
     assert refused == ErrorCode.UNKNOWN_TOPIC_ID
     assert code(cluster, wanted, sender=sender) == ErrorCode.NONE
+
+
+def test_topics_without_partitions_are_steps_too() -> None:
+    cluster = placed([1])
+    epoch = cluster.image.brokers[LEADER].epoch
+    request = AlterPartitionRequest(LEADER, epoch, [TopicData() for _ in range(100)])
+    steps = cluster.controller.decide(request, 3, DecisionContext(), cluster.now_ms)
+    assert len(list(steps)) >= 100

@@ -66,6 +66,34 @@ def test_validate_only_writes_nothing() -> None:
     assert cluster.image.config(TOPIC_RESOURCE, "river") == {"retention.ms": "1000"}
 
 
+def test_the_controller_itself_accepts_settings_of_any_node_that_is_registered() -> None:
+    """``kafka-configs --bootstrap-controller``: also for a broker that does not run."""
+    cluster = Cluster(3)
+
+    def direct(name: str, key: str, value: str) -> tuple[int, str]:
+        request = IncrementalAlterConfigsRequest(
+            resources=[resource(BROKER_RESOURCE, name, (key, SET, value))]
+        )
+        outcome = cluster.controller.incremental_alter_configs(request, received_by=-1)
+        cluster.commit(outcome.records)
+        (answer,) = outcome.response.responses
+        return answer.error_code, answer.error_message or ""
+
+    assert direct("2", "log.retention.ms", "1000") == (0, "")
+    assert cluster.image.config(BROKER_RESOURCE, "2") == {"log.retention.ms": "1000"}
+    assert direct("9", "log.retention.ms", "1000") == (102, "No node with id 9 found.")
+    assert direct("x", "log.retention.ms", "1000")[0] == ErrorCode.INVALID_REQUEST
+    # It does not know the directories of a broker, so it can only take some out.
+    assert direct("2", "cordoned.log.dirs", "/a")[0] == ErrorCode.INVALID_CONFIG
+    record = ConfigRecord(
+        resource_type=BROKER_RESOURCE, resource_name="2", name="cordoned.log.dirs", value="/a, /b"
+    )
+    cluster.commit([record])
+    assert direct("2", "cordoned.log.dirs", "/b,/c")[0] == ErrorCode.INVALID_CONFIG
+    assert direct("2", "cordoned.log.dirs", "/b") == (0, "")
+    assert direct("2", "cordoned.log.dirs", "") == (0, "")
+
+
 def test_lists_grow_from_their_default_and_shrink() -> None:
     cluster = with_topic()
     grow = resource(TOPIC_RESOURCE, "river", ("cleanup.policy", APPEND, "compact,delete"))

@@ -67,7 +67,7 @@ def test_a_decision_that_is_not_written_changes_nothing() -> None:
     assert cluster.image is before
 
 
-def test_the_settings_of_a_broker_are_those_of_the_one_that_received_the_request() -> None:
+def test_a_broker_accepts_its_own_settings_and_a_controller_those_of_any_broker() -> None:
     cluster = Cluster(2)
     resource = AlterConfigsResource(
         resource_type=4,
@@ -76,8 +76,8 @@ def test_the_settings_of_a_broker_are_those_of_the_one_that_received_the_request
     )
     request = IncrementalAlterConfigsRequest(resources=[resource])
     codes = []
-    for received_by in (2, -1):
+    for received_by in (2, 1, -1):
         context = DecisionContext(received_by=received_by)
         outcome = decided(cluster.controller.decide(request, 1, context, 0))
         codes.append(outcome.response.responses[0].error_code)
-    assert codes == [ErrorCode.NONE, ErrorCode.INVALID_REQUEST]
+    assert codes == [ErrorCode.NONE, ErrorCode.INVALID_REQUEST, ErrorCode.NONE]

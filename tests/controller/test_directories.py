@@ -2,6 +2,7 @@
 
 import pytest
 
+from moldau.controller.context import DecisionContext
 from moldau.errors import ApiError, ErrorCode
 from moldau.metadata.registrations import (
     LOST_DIRECTORY,
@@ -20,7 +21,7 @@ from moldau.protocol.records.metadata import (
     BrokerRegistrationChangeRecord,
     PartitionChangeRecord,
 )
-from tests.controller.cluster import Cluster, registration
+from tests.controller.cluster import Cluster, registration, topic
 
 FIRST, SECOND = b"1" * 16, b"2" * 16
 
@@ -163,3 +164,30 @@ def test_before_directories_had_ids_nothing_is_assigned() -> None:
     with pytest.raises(ApiError) as refused:
         cluster.controller.assign_replicas_to_dirs(AssignReplicasToDirsRequest(broker_id=1))
     assert refused.value.code == ErrorCode.UNSUPPORTED_VERSION
+
+
+def test_a_replica_that_is_named_twice_is_assigned_once() -> None:
+    cluster = JbodCluster()
+    cluster.create(topic("t"))
+    topic_id = cluster.image.topics_by_name["t"].id
+    partitions = [PartitionData(partition_index=0), PartitionData(partition_index=0)]
+    directory = DirectoryData(id=SECOND, topics=[TopicData(topic_id, partitions)])
+    epoch = cluster.image.brokers[1].epoch
+    request = AssignReplicasToDirsRequest(1, epoch, [directory, directory])
+    outcome = cluster.controller.assign_replicas_to_dirs(request)
+    assert len(outcome.records) == 1
+    codes = [
+        each.error_code
+        for answer in outcome.response.directories
+        for each in answer.topics[0].partitions
+    ]
+    assert codes == [0] * 4
+
+
+def test_directories_and_topics_without_partitions_are_steps_too() -> None:
+    cluster = JbodCluster()
+    epoch = cluster.image.brokers[1].epoch
+    directories = [DirectoryData(id=SECOND, topics=[TopicData(), TopicData()]) for _ in range(100)]
+    request = AssignReplicasToDirsRequest(1, epoch, directories)
+    steps = cluster.controller.decide(request, 0, DecisionContext(), cluster.now_ms)
+    assert len(list(steps)) >= 300

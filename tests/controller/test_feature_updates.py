@@ -4,7 +4,7 @@ import pytest
 
 from moldau.controller.context import DecisionContext
 from moldau.controller.outcome import Outcome, decided
-from moldau.errors import ErrorCode
+from moldau.errors import ApiError, ErrorCode
 from moldau.protocol.messages.controller_registration import (
     ControllerRegistrationRequest,
     Feature,
@@ -144,3 +144,16 @@ def test_a_voter_that_has_not_registered_may_not_support_a_feature() -> None:
         )
     )
     assert update(cluster, "metadata.version", 26, UPGRADE) == (0, "")
+
+
+def test_many_updates_take_many_steps_and_more_than_a_batch_are_refused() -> None:
+    """Unknown features can be set to 0, which is a record for each of them."""
+    cluster = Cluster()
+    updates = [FeatureUpdateKey(feature=f"f{number}") for number in range(10_001)]
+    request = UpdateFeaturesRequest(feature_updates=updates)
+    with pytest.raises(ApiError) as caught:
+        decided(cluster.controller.decide(request, 2, DecisionContext(), cluster.now_ms))
+    assert caught.value.code == ErrorCode.POLICY_VIOLATION
+    request.feature_updates = updates[:1000]
+    steps = cluster.controller.decide(request, 2, DecisionContext(), cluster.now_ms)
+    assert len(list(steps)) >= 2000

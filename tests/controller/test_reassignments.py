@@ -112,6 +112,44 @@ def test_another_target_replaces_the_one_under_way() -> None:
     assert moving(cluster) == ((1, 2, 5, 3, 4), (5,), (3, 4))
 
 
+def test_a_target_without_some_that_are_being_added_does_not_wait_for_them() -> None:
+    """Those that the first target was adding are in the list already, so none is new."""
+    cluster = placed([1, 2, 3], brokers=6)
+    reassign(cluster, [4, 5, 6])
+    reassign(cluster, [1, 2, 4])
+    assert moving(cluster) == ((1, 2, 4, 3, 5, 6), (4,), (3, 5, 6))
+    alter(cluster, wanted_isr(cluster, [1, 2, 3, 4]))
+    assert moving(cluster) == ((1, 2, 4), (), ())
+
+
+def test_the_first_replicas_as_the_next_target_end_a_reassignment() -> None:
+    cluster = placed([1, 2, 3], brokers=6)
+    reassign(cluster, [4, 5, 6])
+    reassign(cluster, [1, 2, 3])
+    assert moving(cluster) == ((1, 2, 3), (), ())
+    assert partition(cluster).isr == (1, 2, 3)
+
+
+def test_a_target_with_some_that_are_being_removed_keeps_them() -> None:
+    cluster = placed([1, 2, 3])
+    reassign(cluster, [1, 2, 4])
+    reassign(cluster, [1, 2, 3, 4])
+    assert moving(cluster) == ((1, 2, 3, 4), (4,), ())
+    alter(cluster, wanted_isr(cluster, [1, 2, 3, 4]))
+    assert moving(cluster) == ((1, 2, 3, 4), (), ())
+    assert partition(cluster).isr == (1, 2, 3, 4)
+
+
+def test_the_same_target_again_changes_nothing() -> None:
+    cluster = placed([1, 2, 3], brokers=5)
+    reassign(cluster, [1, 4, 5])
+    alter(cluster, wanted_isr(cluster, [1, 2, 3, 4]))
+    end = cluster.offset
+    reassign(cluster, [1, 4, 5])
+    assert cluster.offset == end
+    assert moving(cluster) == ((1, 4, 5, 2, 3), (4, 5), (2, 3))
+
+
 def test_a_cancelled_reassignment_leaves_the_replicas_as_they_were() -> None:
     cluster = placed([1, 2, 3])
     reassign(cluster, [4, 2, 3])

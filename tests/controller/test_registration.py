@@ -4,6 +4,7 @@ import pytest
 
 from moldau.controller.context import DecisionContext
 from moldau.controller.outcome import decided
+from moldau.controller.registration import MAX_LISTED
 from moldau.errors import ApiError, ErrorCode
 from moldau.metadata.registrations import MIGRATING_DIRECTORY
 from moldau.protocol.messages.broker_registration import (
@@ -221,3 +222,20 @@ def test_controllers_register_from_3_7_on() -> None:
     with pytest.raises(ApiError, match="too old to support controller registrations") as caught:
         old.decide(request)
     assert caught.value.code == ErrorCode.UNSUPPORTED_VERSION
+
+
+@pytest.mark.parametrize("field", ["log_dirs", "listeners", "features"])
+def test_a_broker_that_lists_more_than_any_broker_has_is_refused(field: str) -> None:
+    """Every node would keep it, and look through it with every change of a replica."""
+    cluster = Cluster()
+    request = registration(7)
+    more = {
+        "log_dirs": [number.to_bytes(16, "big") for number in range(1000, 1001 + MAX_LISTED)],
+        "listeners": [Listener(name=f"L{number}") for number in range(1 + MAX_LISTED)],
+        "features": [Feature(name=f"f{number}") for number in range(1 + MAX_LISTED)],
+    }
+    getattr(request, field).extend(more[field])
+    with pytest.raises(ApiError) as caught:
+        register(cluster, request)
+    assert caught.value.code == ErrorCode.INVALID_REGISTRATION
+    assert f"at most {MAX_LISTED}" in (caught.value.message or "")

@@ -23,10 +23,11 @@ SHA_256, SHA_512 = 1, 2
 SALT = base64.b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
 SALTED_PASSWORD = base64.b64decode("xKSVEDI6tPlSysH6mUQZOeeOp01r6B3fcJbodRPcYV0=")
 IMAGE = MetadataImage(
+    features={"metadata.version": 30},
     scram={
         (SHA_256, "anna"): ScramCredential(b"s", b"k", b"v", 8192),
         (SHA_512, "anna"): ScramCredential(b"s", b"k", b"v", 4096),
-    }
+    },
 )
 
 
@@ -49,6 +50,21 @@ def codes(*upsertions: object, deletions: tuple[object, ...] = ()) -> dict[str, 
     succeeded = [each for each in outcome.response.results if each.error_code == 0]
     assert len(outcome.records) == len(succeeded)
     return {each.user: each.error_code for each in outcome.response.results}
+
+
+def test_credentials_need_a_metadata_version_whose_nodes_can_read_them() -> None:
+    image = IMAGE._replace(features={"metadata.version": 10})
+    request = AlterUserScramCredentialsRequest(
+        upsertions=[upsertion("user"), upsertion("twice"), upsertion("twice")],  # type: ignore[list-item]
+        deletions=[ScramCredentialDeletion("anna", SHA_256)],
+    )
+    outcome = decided(alter_user_scram_credentials(image, request))
+    assert outcome.records == []
+    assert {each.user: each.error_code for each in outcome.response.results} == {
+        "anna": ErrorCode.UNSUPPORTED_VERSION,
+        "user": ErrorCode.UNSUPPORTED_VERSION,
+        "twice": ErrorCode.UNSUPPORTED_VERSION,
+    }
 
 
 def test_keys_are_derived_as_rfc_7677_has_it() -> None:

@@ -5,6 +5,7 @@ import pytest
 from moldau.controller import upkeep as upkeep_module
 from moldau.controller.outcome import decided
 from moldau.protocol.message import Message
+from moldau.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 from moldau.protocol.records.metadata import PartitionChangeRecord
 from tests.controller.cluster import Cluster
 from tests.controller.test_alter_partition import partition, placed
@@ -116,6 +117,34 @@ def test_a_term_begins_with_whole_intervals() -> None:
     cluster.controller.activated(cluster.now_ms, cluster.image)
     assert alive(cluster, 2 * FIVE_MINUTES_MS - 2000, 1, 2, 3) == []
     assert len(alive(cluster, 2 * FIVE_MINUTES_MS, 1, 2, 3)) == 1
+
+
+def test_a_new_controller_elects_the_leaders_that_its_predecessor_did_not() -> None:
+    """A broker is unfenced before its partitions get it as their leader; the rest may be lost."""
+    cluster = Cluster(2, settings={"auto.leader.rebalance.enable": "false"})
+    cluster.must_create("river", 10, 1)
+    led = [
+        index
+        for index, each in cluster.image.topics_by_name["river"].partitions.items()
+        if each.leader == 2
+    ]
+    assert len(led) > 1
+    cluster.heartbeat(2, fence=True)
+    request = BrokerHeartbeatRequest(
+        broker_id=2,
+        broker_epoch=cluster.image.brokers[2].epoch,
+        current_metadata_offset=cluster.offset,
+    )
+    unfenced, first, *_ = cluster.controller.broker_heartbeat(request, cluster.now_ms).records
+    cluster.commit([unfenced, first])
+    cluster.controller.activated(cluster.now_ms, cluster.image)
+    deadline_ms = cluster.controller.deadline_ms
+    assert deadline_ms is not None
+    cluster.now_ms = deadline_ms
+    assert len(cluster.upkeep()) == len(led) - 1
+    assert cluster.upkeep() == []
+    partitions = cluster.image.topics_by_name["river"].partitions
+    assert [partitions[index].leader for index in led] == [2] * len(led)
 
 
 def test_what_was_due_is_described_for_the_log_of_the_node() -> None:

@@ -120,6 +120,32 @@ def test_a_member_that_falls_silent_is_removed_after_its_session() -> None:
     )
 
 
+def test_a_sync_extends_the_session_like_a_heartbeat() -> None:
+    """A member whose first sync was not answered in time joins and syncs again."""
+    talk = Conversation()
+    a, b = Client("a"), Client("b")
+    talk.form(a, b)
+    talk.heartbeat(b)
+    talk.transcript()
+    talk.advance(9999)
+    talk.heartbeat(a)
+    talk.sync(b)
+    talk.advance(9999)
+    talk.heartbeat(b)
+    talk.expect(
+        """
+        -- 9.999 s --
+        a beats 1
+          a: is alive
+        b syncs 1
+          b: has 'of b'
+        -- 9.999 s --
+        b beats 1
+          b: is alive
+        """
+    )
+
+
 def test_members_that_do_not_come_back_within_the_rebalance_timeout_are_left_behind() -> None:
     talk = Conversation()
     a, b, c = Client("a"), Client("b", session_ms=90_000), Client("c")
@@ -407,6 +433,8 @@ def test_members_go_on_after_a_restart_of_the_broker() -> None:
     talk.advance(9000)
     talk.heartbeat(a)
     talk.sync(b)
+    talk.advance(9000)
+    talk.heartbeat(a)
     talk.advance(1000)
     talk.heartbeat(a)
     talk.expect(
@@ -420,6 +448,9 @@ def test_members_go_on_after_a_restart_of_the_broker() -> None:
           a: is alive
         b syncs 1
           b: has 'of b'
+        -- 9 s --
+        a beats 1
+          a: is alive
         -- 1 s --
         a beats 1
           a: REBALANCE_IN_PROGRESS

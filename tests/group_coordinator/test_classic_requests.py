@@ -2,13 +2,20 @@
 
 import pytest
 
+from moldau.coordinator.outcome import Outcome
 from moldau.errors import ErrorCode
 from moldau.group_coordinator.request_context import GroupRequestContext
 from moldau.protocol.message import Struct
 from moldau.protocol.messages.describe_groups import DescribedGroup
 from moldau.protocol.messages.join_group import JoinGroupResponse
 from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
-from tests.group_coordinator.conversation import GROUP, Client, Conversation, subscription
+from tests.group_coordinator.conversation import (
+    GROUP,
+    SESSION_MS,
+    Client,
+    Conversation,
+    subscription,
+)
 
 NEWEST = GroupRequestContext(6, "admin", "/127.0.0.1")
 
@@ -213,6 +220,66 @@ def test_everybody_who_waits_is_sent_away_when_the_shard_is_unloaded() -> None:
     response = dict(talk.shard.unload())[syncing]
     assert isinstance(response, SyncGroupResponse)
     assert response.error_code == ErrorCode.NOT_COORDINATOR
+
+
+def test_a_member_that_is_removed_while_it_waits_for_its_assignment_is_told() -> None:
+    talk = Conversation()
+    a, b = Client("a"), Client("b", instance_id="b")
+    for client in (a, b):
+        talk.enter(client)
+    talk.advance(6000)
+    syncing = talk.sync(b)
+    assert talk.is_waiting(syncing)
+    # An administrator removes the instance, over another connection.
+    talk.leave(Client("admin", instance_id="b"))
+    response = talk.replies[syncing]
+    assert isinstance(response, SyncGroupResponse)
+    assert response.error_code == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_request_that_is_sent_again_is_answered_once_more() -> None:
+    """The first one would be kept as waiting for as long as the coordinator stays here."""
+    talk, leader, _ = stable_pair()
+    first = talk.join(leader)
+    second = talk.join(leader)
+    reply = talk.replies[first]
+    assert isinstance(reply, JoinGroupResponse)
+    assert reply.error_code == ErrorCode.REBALANCE_IN_PROGRESS
+    assert talk.is_waiting(second)
+
+    talk = Conversation()
+    a, b = Client("a"), Client("b")
+    for client in (a, b):
+        talk.enter(client)
+    talk.advance(6000)
+    first = talk.sync(b)
+    second = talk.sync(b)
+    response = talk.replies[first]
+    assert isinstance(response, SyncGroupResponse)
+    assert response.error_code == ErrorCode.REBALANCE_IN_PROGRESS
+    talk.sync(a, {a.member_id: b"a", b.member_id: b"b"})
+    response = talk.replies[second]
+    assert isinstance(response, SyncGroupResponse)
+    assert response.assignment == b"b"
+
+
+def test_static_members_without_time_to_join_do_not_keep_the_coordinator_busy() -> None:
+    talk = Conversation()
+    a, b = Client("a", instance_id="a"), Client("b", instance_id="b")
+    talk.form(a, b)
+    for client in (a, b):
+        # They restart, with a rebalance timeout that is over at once.
+        client.member_id, client.rebalance_ms = "", 0
+        talk.join(client)
+    talk.leave(b)
+    # What a tick would repeat for as long as something is due.
+    classic = talk.shard._classic
+    classic._rebalance.on_join_timer(classic.groups[GROUP], talk.now, Outcome())
+    deadline_ms = talk.shard.next_deadline_ms()
+    assert deadline_ms is not None
+    assert deadline_ms > talk.now_ms
+    talk.advance(SESSION_MS)
+    assert described(talk).group_state == "Empty"
 
 
 def test_a_new_member_that_is_not_heard_of_for_five_minutes_is_dropped() -> None:

@@ -265,6 +265,16 @@ def test_an_old_client_says_itself_how_long_an_offset_is_kept() -> None:
     assert fetch_all(talk) == {("lakes", 0): 1}
 
 
+def test_an_old_client_may_keep_an_offset_for_ever() -> None:
+    """No record can hold the time at which it would expire: the shard would be loaded again."""
+    talk = Conversation()
+    assert talk.commit({RIVERS: 1}, retention_ms=2**63 - 1, version=4) == [ErrorCode.NONE]
+    talk.reload()
+    talk.advance(2 * WEEK_MS)
+    expire(talk)
+    assert fetch_all(talk) == {RIVERS: 1}
+
+
 def test_an_offset_of_an_open_transaction_is_not_stable() -> None:
     talk = Conversation()
     talk.commit({RIVERS: 1})

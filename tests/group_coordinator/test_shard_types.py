@@ -1,5 +1,7 @@
 """A group is classic or consumer, one at a time, and may change."""
 
+import pytest
+
 from moldau.errors import ErrorCode
 from moldau.group_coordinator.request_context import GroupRequestContext
 from moldau.metadata.delta import MetadataDelta
@@ -19,8 +21,8 @@ RIVERS_ID = b"r" * 16
 WEEK_MS = 7 * 24 * 3600 * 1000
 
 
-def conversation() -> Conversation:
-    talk = Conversation()
+def conversation(**settings: str) -> Conversation:
+    talk = Conversation(**settings)
     delta = MetadataDelta(talk.image)
     delta.replay(TopicRecord("rivers", RIVERS_ID))
     for index in range(2):
@@ -36,6 +38,7 @@ def beat(
     epoch: int,
     member_id: str = "k-1",
     owned: list[TopicPartitions] | None = None,
+    regex: str | None = None,
 ) -> ConsumerGroupHeartbeatResponse:
     is_joining = epoch == 0
     request = ConsumerGroupHeartbeatRequest(
@@ -44,6 +47,7 @@ def beat(
         member_epoch=epoch,
         rebalance_timeout_ms=60_000 if is_joining else -1,
         subscribed_topic_names=["rivers"] if is_joining else None,
+        subscribed_topic_regex=regex,
         topic_partitions=[] if is_joining else owned,
     )
     token = talk.token(Client("k"))
@@ -102,6 +106,22 @@ def test_an_empty_consumer_group_becomes_classic_when_a_classic_member_joins() -
     assert talk.heartbeat(classic) is ErrorCode.NONE
 
 
+def test_a_join_that_is_refused_does_not_delete_an_empty_consumer_group() -> None:
+    """Its offsets would belong to no group: nobody could fetch them, and they would not expire."""
+    talk = conversation()
+    member = Client("k")
+    member.member_id, member.generation_id = "k-1", beat(talk, 0).member_epoch
+    assert talk.commit({("rivers", 0): 5}, member) == [ErrorCode.NONE]
+    beat(talk, -1)
+    client = Client("a")
+    client.protocols = {}
+    reply = talk.replies[talk.join(client)]
+    assert isinstance(reply, JoinGroupResponse)
+    assert reply.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    assert talk.committed() == 5
+    assert group_type(talk) == "consumer"
+
+
 def test_an_empty_classic_group_becomes_a_consumer_group_and_keeps_its_offsets() -> None:
     talk = conversation()
     talk.commit({("rivers", 0): 4})
@@ -151,6 +171,34 @@ def test_whoever_waits_in_a_classic_group_that_moves_is_told_to_rejoin() -> None
     reply = talk.replies[waiting]
     assert isinstance(reply, JoinGroupResponse)
     assert reply.error_code == ErrorCode.REBALANCE_IN_PROGRESS
+
+
+@pytest.mark.parametrize(
+    ("regex", "max_size", "code"),
+    [
+        ("(", "200", ErrorCode.INVALID_REGULAR_EXPRESSION),
+        (None, "2", ErrorCode.GROUP_MAX_SIZE_REACHED),
+    ],
+)
+def test_a_consumer_that_is_refused_does_not_move_a_classic_group(
+    regex: str | None, max_size: str, code: ErrorCode
+) -> None:
+    """Those who wait in the group would never be answered, and be removed for being late."""
+    talk = conversation(group_consumer_max_size=max_size)
+    a, b = Client("a"), Client("b")
+    talk.enter(a)
+    talk.enter(b)
+    talk.advance(6000)
+    talk.sync(a, {a.member_id: assigned(0), b.member_id: assigned(1)})
+    waiting = talk.join(a)
+    assert talk.is_waiting(waiting)
+    assert beat(talk, 0, regex=regex).error_code == code
+    assert talk.is_waiting(waiting)
+    assert group_type(talk) == "classic"
+    talk.join(b)
+    reply = talk.replies[waiting]
+    assert isinstance(reply, JoinGroupResponse)
+    assert (reply.error_code, reply.generation_id) == (0, 2)
 
 
 def test_consumer_groups_are_deleted_when_they_are_empty() -> None:

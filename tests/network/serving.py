@@ -17,7 +17,7 @@ from moldau.network.session import Handled, Reply, Session
 from moldau.network.socket_network import SocketNetwork
 
 LOG_NAME = "tests.network"
-TIMEOUT_S = 20.0
+TIMEOUT_S = 120.0
 
 
 class Address(NamedTuple):

@@ -394,7 +394,7 @@ def test_closing_while_connecting_leaves_nothing_behind() -> None:
     run_on_both_loops(scenario)
 
 
-# --- time-outs ---
+# --- timeouts ---
 
 
 def test_a_request_that_is_not_answered_in_time_closes_the_connection() -> None:

@@ -1,10 +1,10 @@
-"""The number of elements that are decoded can be limited; numbers are not counted."""
+"""The number of elements that are decoded can be limited; numbers have a higher limit."""
 
 from typing import Any
 
 import pytest
 
-from moldau.protocol.giving_way import RUN_ELEMENTS, with_elements_max
+from moldau.protocol.giving_way import NUMBERS_PER_ELEMENT, RUN_ELEMENTS, with_elements_max
 from moldau.protocol.messages.describe_groups import DescribeGroupsRequest
 from moldau.protocol.messages.describe_log_dirs import (
     DescribableLogDirTopic,
@@ -47,10 +47,13 @@ def test_structs_are_counted(version: int) -> None:
     assert len(decoded(protocols(MAX), version).protocols) == MAX
 
 
-def test_numbers_are_not_counted() -> None:
+def test_there_may_be_more_numbers_but_not_any_number_of_them() -> None:
     numbers = list(range(3 * MAX))
     request = DescribeLogDirsRequest(topics=[DescribableLogDirTopic("t", numbers)])
     assert decoded(request, 4).topics[0].partitions == numbers
+    numbers.extend(range((NUMBERS_PER_ELEMENT - 2) * MAX))
+    with pytest.raises(MalformedMessage, match="too many numbers"):
+        decoded(request, 4)
 
 
 def test_nothing_is_counted_without_a_limit() -> None:

@@ -547,7 +547,7 @@ def test_a_shut_down_leader_hands_over_and_stands_no_more() -> None:
 
 
 def test_a_leader_that_is_cut_off_resigns() -> None:
-    # KAFKA-15489: after one and a half fetch time-outs without a majority.
+    # KAFKA-15489: after one and a half fetch timeouts without a majority.
     subject = leader()
     subject.tick(1_000)
     subject.receive(fetch(2, 11))

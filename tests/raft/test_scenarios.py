@@ -213,7 +213,7 @@ def test_18345_a_node_that_was_cut_off_does_not_disturb_the_leader() -> None:
 def test_18345_voters_that_are_alike_do_not_split_their_votes_for_ever() -> None:
     for seed in range(20):
         cluster = Cluster(seed, voters=3, observers=0)
-        # Every message takes equally long: only the time-outs tell the voters apart.
+        # Every message takes equally long: only the timeouts tell the voters apart.
         cluster.delay_ms = 1
         cluster.flush_ms = 0
         assert is_led_within(cluster, 3_000), seed

@@ -117,9 +117,18 @@ class Replicating:
         self._clients.append(client)
         return client
 
-    def ask(self, request: Message, answer: type[M], of: Machine | None = None) -> M:
+    def new_client(self) -> ClusterClient:
+        return self._client(f"asking-{len(self._clients)}")
+
+    def ask(
+        self,
+        request: Message,
+        answer: type[M],
+        of: Machine | None = None,
+        by: ClusterClient | None = None,
+    ) -> M:
         """Send a request to a node, by default to one that is ready, and return its answer."""
-        client = self._client(f"asking-{len(self._clients)}")
+        client = by or self.new_client()
         ready = [each.name for each in self.cluster.machines if each.node is not None]
         if of is not None:
             ready = [of.name]

@@ -22,6 +22,7 @@ from tests.simulator.scenes import Scene, is_active, node_of, scene
 ONE_CONTROLLER = Topology((1,), (2, 3))
 SESSION_S = BROKER_SESSION_MS / 1000
 MAX_RECORDS_PER_BATCH = 10_000
+ALTER_PARTITION = 56
 TOPIC = 2
 
 
@@ -239,3 +240,21 @@ def test_20031_brokers_that_ask_two_controllers_get_different_producer_ids() -> 
         blocks = [each // PRODUCER_ID_BLOCK_SIZE for each in taken[:2]]
         assert len(set(taken)) == len(taken), taken
         assert len(set(blocks)) == len(blocks), taken
+
+
+def test_a_broker_starts_even_if_its_recovered_partitions_cannot_be_reported() -> None:
+    with scene(ONE_CONTROLLER) as cluster:
+        broker = cluster.machine(2)
+        assert cluster.create_topic("t", partitions=4) == 0
+        broker.cut_power()
+        cluster.wait_until(lambda: is_fenced(cluster, 2), seconds=20)
+        broker.return_power()
+        held = cluster.network.hold("node-2", "node-1", ALTER_PARTITION, only_answers=False)
+        broker.start()
+        # It was the last leader, and may have lost records: it is elected as one that recovers.
+        cluster.wait_until(lambda: held.count > 0, seconds=20)
+        process = broker.process
+        cluster.run_for(2 * SESSION_S)
+        cluster.network.release(held)
+        cluster.wait_until(lambda: broker.node is not None)
+        assert broker.process is process

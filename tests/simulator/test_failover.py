@@ -14,7 +14,7 @@ from moldau.simulator.machine import Machine
 from moldau.simulator.world import US_PER_MS
 from tests.simulator.scenes import Scene, node_of, scene
 
-# Less than any time-out of the quorum or of a session.
+# Less than any timeout of the quorum or of a session.
 SOON_S = 1.0
 # Long after nodes have found each other.
 SETTLED_S = 2.0

@@ -4,18 +4,62 @@ import pytest
 
 from moldau.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from moldau.simulator.clients.cluster import Address
-from moldau.simulator.cluster import BROKER_PORT, DATA_DIR, TOPOLOGIES
-from moldau.simulator.faults import KINDS, SEPARATION, Fault, begin
+from moldau.simulator.cluster import BROKER_PORT, DATA_DIR, SECOND_DIR, TOPOLOGIES
+from moldau.simulator.faults import (
+    FAILED_DIRECTORY,
+    KINDS,
+    REPLACED_DIRECTORY,
+    SEPARATION,
+    UNCLEAN_FAULTS,
+    Fault,
+    begin,
+)
 from moldau.simulator.machine import Machine
-from moldau.simulator.simulation import Plan, Simulation, plan
+from moldau.simulator.settled import unsettled
+from moldau.simulator.simulation import DEFAULT_CLUSTER, Plan, Simulation, plan
 from moldau.simulator.transaction_simulation import plan_transactions
 from tests.simulator.scenes import Scene, node_of, scene
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_fault_is_drawn(kind: str) -> None:
-    make = plan_transactions if KINDS[kind].is_asked_for else plan
-    assert any(each.kind == kind for seed in range(100) for each in make(seed).faults)
+    cluster = "operated" if KINDS[kind].only_operated else DEFAULT_CLUSTER
+    make = plan_transactions if kind == SEPARATION else plan
+    assert any(each.kind == kind for seed in range(100) for each in make(seed, cluster).faults)
+
+
+def test_a_log_directory_is_lost_only_if_nothing_else_is() -> None:
+    """Two of three replicas would be more than ``min.insync.replicas=2`` makes up for."""
+    for seed in range(200):
+        faults = plan(seed, "operated").faults
+        unclean = {each.node for each in faults if each.kind in UNCLEAN_FAULTS}
+        if any(each.kind == REPLACED_DIRECTORY for each in faults):
+            assert len(unclean) == 1
+
+
+@pytest.mark.parametrize("kind", [FAILED_DIRECTORY, REPLACED_DIRECTORY])
+def test_a_failed_log_directory_is_back_after_a_restart(kind: str) -> None:
+    with scene("operated") as cluster:
+        machine = cluster.machine(4)
+
+        def offline() -> list[str]:
+            return [] if machine.node is None else list(machine.node.logs.dirs.offline)
+
+        def directory() -> bytes:
+            return node_of(machine).logs.dirs.directory_ids[SECOND_DIR]
+
+        before = directory()
+        begin(cluster.cluster, Fault(0, 8_000, kind, machine.name))
+        # Of each topic, some replica of this node is in the second directory.
+        for number in range(4):
+            assert cluster.create_topic(f"topic-{number}", partitions=5) == 0
+        cluster.wait_until(lambda: offline() == [SECOND_DIR])
+        # The broker goes on with its other directory.
+        assert machine.runs == 1
+        cluster.wait_until(lambda: machine.runs == 2 and machine.node is not None)
+        assert offline() == []
+        assert (directory() == before) == (kind == FAILED_DIRECTORY)
+        cluster.wait_until(lambda: not any(unsettled(cluster.cluster)), seconds=60)
 
 
 def test_a_separated_node_is_reached_by_clients_and_not_by_nodes() -> None:

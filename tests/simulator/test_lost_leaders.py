@@ -10,13 +10,18 @@ from moldau.protocol.messages.create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
+from moldau.protocol.messages.describe_cluster import (
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
 from moldau.protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
     MetadataResponse,
     MetadataResponsePartition,
 )
-from moldau.simulator.cluster import BROKER_PORT, Topology
+from moldau.simulator.clients.cluster import ClusterClient
+from moldau.simulator.cluster import BROKER_PORT, BROKER_SESSION_MS, Topology
 from moldau.simulator.machine import Machine
 from tests.simulator.replicating import TOPIC, Replicating, replicating
 
@@ -24,6 +29,8 @@ from tests.simulator.replicating import TOPIC, Replicating, replicating
 BROKERS = Topology((1, 2, 3), (4, 5, 6))
 # Shorter than the controller needs to take a broker for dead.
 AT_ONCE_S = 0.001
+# With so much delay a follower learns of the end of its connection a few milliseconds later.
+LATE = 15
 SOON_S = 1.0
 
 
@@ -35,10 +42,10 @@ class Stage:
         self.leader = cluster.leader_of(cluster.partitions[0])
         self.follower, _ = cluster.followers_of(cluster.partitions[0])
 
-    def answer(self) -> MetadataResponse:
+    def answer(self, by: ClusterClient | None = None) -> MetadataResponse:
         """What the follower tells a client."""
         request = MetadataRequest([MetadataRequestTopic(name=TOPIC)])
-        return self.cluster.ask(request, MetadataResponse, of=self.follower)
+        return self.cluster.ask(request, MetadataResponse, of=self.follower, by=by)
 
     def partition(self) -> MetadataResponsePartition:
         return self.answer().topics[0].partitions[0]
@@ -46,6 +53,10 @@ class Stage:
     def told(self) -> int:
         """The leader of the partition, as the follower tells it."""
         return self.partition().leader_id
+
+    def told_to(self, client: ClusterClient) -> int:
+        """The same, to a client that asks again over its connection."""
+        return self.answer(client).topics[0].partitions[0].leader_id
 
     def reset(self) -> None:
         """Break the connections of the leader with the other brokers."""
@@ -81,6 +92,41 @@ def test_a_killed_leader_is_not_named_to_clients_before_the_next_is_elected(stag
     assert (partition.error_code, partition.leader_epoch) == (0, 1)
     stage.leader.start()
     stage.cluster.until(stage.cluster.is_fully_replicated)
+
+
+def test_a_client_that_asks_before_its_follower_notices_is_not_sent_back(stage: Stage) -> None:
+    """The connections of a dead process close one after the other, those of followers last."""
+    client = stage.cluster.new_client()
+    assert stage.told_to(client) == id_of(stage.leader)
+    stage.cluster.network.link(stage.leader.name, stage.follower.name).slowness = LATE
+    stage.leader.kill()
+    assert stage.told_to(client) == -1
+    stage.leader.start()
+    stage.cluster.until(stage.cluster.is_fully_replicated)
+
+
+def test_a_killed_broker_is_listed_for_a_session_timeout(stage: Stage) -> None:
+    """librdkafka may lose a second if the old leader vanishes when it learns of the new one."""
+    dead = id_of(stage.leader)
+    stage.leader.kill()
+    stage.cluster.run_for(SOON_S)
+    answer = stage.answer()
+    assert answer.topics[0].partitions[0].leader_id not in (-1, dead)
+    assert dead in [broker.node_id for broker in answer.brokers]
+    described = stage.cluster.ask(DescribeClusterRequest(), DescribeClusterResponse, stage.follower)
+    assert dead not in [broker.broker_id for broker in described.brokers]
+    stage.cluster.run_for(BROKER_SESSION_MS / 1000)
+    assert dead not in [broker.node_id for broker in stage.answer().brokers]
+    stage.leader.start()
+    stage.cluster.until(stage.cluster.is_fully_replicated)
+    assert dead in [broker.node_id for broker in stage.answer().brokers]
+
+
+def test_a_broker_that_has_shut_down_is_not_listed(stage: Stage) -> None:
+    stopped = id_of(stage.leader)
+    stage.leader.stop()
+    stage.cluster.until(lambda: stage.leader.process is None)
+    assert stopped not in [broker.node_id for broker in stage.answer().brokers]
 
 
 def test_a_leader_that_accepts_connections_is_named_though_it_lost_some(stage: Stage) -> None:

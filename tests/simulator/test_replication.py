@@ -8,11 +8,18 @@ from moldau.protocol.messages.alter_partition_reassignments import (
     ReassignablePartition,
     ReassignableTopic,
 )
+from moldau.protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopic,
+)
 from moldau.protocol.messages.delete_topics import (
     DeleteTopicsRequest,
     DeleteTopicsResponse,
     DeleteTopicState,
 )
+from moldau.record.header import iter_headers
 from tests.simulator.replicating import TOPIC, replicating
 
 FIRST = TopicPartition(TOPIC, 0)
@@ -152,6 +159,39 @@ def test_a_replica_that_is_moved_away_deletes_its_log_and_one_that_comes_back_ge
                 assert machine.disk.exists("/data/t-0") == is_replica, machine.name
             cluster.until_acknowledged(50)
         cluster.end_work()
+
+
+def test_a_new_replica_follows_a_log_that_starts_within_a_batch() -> None:
+    """Batches are replicated as a whole, but DeleteRecords takes any offset."""
+    with replicating(seed=12) as cluster:
+        cluster.begin_work()
+        cluster.until_acknowledged(50)
+        cluster.end_work()
+        leader = cluster.leader_of(FIRST)
+        (log, *_) = [each.log for each in cluster.replicas(FIRST) if each.is_leader]
+        batches = log.read(0, 1 << 20, max_offset=log.log_end_offset).records
+        assert isinstance(batches, bytes)
+        large = next(each for _, each in iter_headers(batches) if each.last_offset_delta > 0)
+        deletion = DeleteRecordsTopic(TOPIC, [DeleteRecordsPartition(0, large.last_offset)])
+        request = DeleteRecordsRequest(topics=[deletion], timeout_ms=5_000)
+        deleted = cluster.ask(request, DeleteRecordsResponse, of=leader)
+        assert deleted.topics[0].partitions[0].low_watermark == large.last_offset
+        first, other, _ = leader_first = [
+            leader.config.node_id,
+            *(each.config.node_id for each in cluster.followers_of(FIRST)),
+        ]
+        for replicas in ([first, other], leader_first):
+            wanted = [
+                ReassignablePartition(each.partition, replicas) for each in cluster.partitions
+            ]
+            cluster.wanted = sorted(replicas)
+            cluster.ask(
+                AlterPartitionReassignmentsRequest(topics=[ReassignableTopic(TOPIC, wanted)]),
+                AlterPartitionReassignmentsResponse,
+            )
+            cluster.until(cluster.is_fully_replicated)
+        starts = [each.log.log_start_offset for each in cluster.replicas(FIRST)]
+        assert starts == [large.last_offset] * 3
 
 
 def test_a_topic_that_was_recreated_while_a_broker_was_down_has_no_old_records() -> None:

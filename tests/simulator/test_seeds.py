@@ -13,8 +13,9 @@ from moldau.simulator.shrinking import shrink
 from moldau.simulator.simulation import Plan, plan
 from moldau.simulator.swarm import run_seed
 
+# 64: a member was removed right after its SyncGroup had been answered, as if it were silent.
 # 1685: a disk was full when leader epochs were to be flushed; the partition stayed unavailable.
-SEEDS = (*range(1, 7), 1685)
+SEEDS = (*range(1, 7), 64, 1685)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

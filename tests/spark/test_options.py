@@ -111,7 +111,7 @@ def test_durations_are_written_as_in_spark(text: str, expected: int) -> None:
 @pytest.mark.parametrize(
     "options, said",
     [
-        ({"startingOfsets": "earliest"}, "no option startingofsets: is startingOffsets meant"),
+        ({"startingOfsets": "earliest"}, "no option startingofsets: did you mean startingOffsets?"),
         ({"zzz": "1"}, "no option zzz: there are assign, subscribe"),
         ({"assign": '{"a": [0]}'}, "there are subscribe and assign"),
         ({"subscribe": ""}, "says what to read: there is none"),

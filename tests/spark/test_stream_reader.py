@@ -221,7 +221,7 @@ def test_a_group_that_consumers_use_is_refused(bootstrap: str, new_topic: NewTop
     stream = Stream(bootstrap, topic, groupId=group)
     stream.trigger()
     with GroupConsumer(bootstrap, group, [topic], auto_offset_reset="earliest") as consumer:
-        assert consumer.poll(20)
+        assert consumer.poll(120)
         with pytest.raises(PipelineError, match=f"groupId={group}: group {group} has members"):
             stream.reader.commit(json.loads(stream.position))
 

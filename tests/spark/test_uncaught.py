@@ -46,7 +46,7 @@ def test_a_sink_that_fails_in_every_task_leaves_four_lines(
     spark: "SparkSession", bootstrap: str
 ) -> None:
     failed = subprocess.run(
-        [sys.executable, "-c", PROGRAM, bootstrap], capture_output=True, text=True, timeout=200
+        [sys.executable, "-c", PROGRAM, bootstrap], capture_output=True, text=True, timeout=600
     )
     assert failed.returncode == 1
     assert failed.stderr.splitlines() == [

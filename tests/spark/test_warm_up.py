@@ -21,7 +21,7 @@ from moldau.spark.worker_python import spark_home
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-WAIT_S = 60
+WAIT_S = 120
 
 
 def warming() -> list[threading.Thread]:

@@ -1,16 +1,19 @@
 """What the client does when the process that runs queries ends in the middle of one."""
 
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from moldau.sql.client import RemoteSession
+from moldau.sql.client import RemoteSession, stop
 from moldau.sql.errors import SqlError
 from moldau.sql.protocol import Channel
 from moldau.sql.results import Form
+from moldau.sql.server import Server
 from moldau.sql.settings import SqlSettings
 from moldau.sql.socket_place import socket_path
 
@@ -93,3 +96,37 @@ def test_what_only_reads_is_run_again(dying: Dying, statement: str) -> None:
 def test_what_writes_is_not_run_again(dying: Dying, statement: str) -> None:
     """The records may be in the topic already."""
     assert dying.run(statement) == [statement]
+
+
+def test_a_process_in_which_spark_still_starts_makes_room_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_start = threading.Event()
+    monkeypatch.setattr(Server, "_start_spark", lambda _: may_start.wait())
+    environment = {"XDG_RUNTIME_DIR": str(tmp_path)}
+    path = socket_path(environment)
+    server = Server(path, idle_s=600)
+    running = threading.Thread(target=server.run, daemon=True)
+    running.start()
+    try:
+        assert stop(environment)
+        assert not path.exists()
+        # What the next process puts there is not the old one's to remove.
+        path.touch()
+    finally:
+        may_start.set()
+        running.join(120)
+    assert not running.is_alive()
+    assert path.exists()
+
+
+def test_a_command_that_finds_the_process_imports_little() -> None:
+    slow = ("inspect", "lzma", "subprocess", "moldau.client.security", "pyspark")
+    code = (
+        "import sys\n"
+        "import moldau.cli.main, moldau.cli.sql\n"
+        "import moldau.sql.client, moldau.sql.output, moldau.sql.statements\n"
+        f"print([m for m in {slow} if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

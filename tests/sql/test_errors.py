@@ -4,9 +4,9 @@ from moldau.sql.errors import Span, SqlError, nearest, show_error
 
 
 def test_carets_are_under_the_word() -> None:
-    error = SqlError("there is no topic ordesr", "is orders meant?", Span(14, 20))
+    error = SqlError("there is no topic ordesr", "did you mean orders?", Span(14, 20))
     assert show_error(error, "SELECT * FROM ordesr LIMIT 1").splitlines() == [
-        "there is no topic ordesr: is orders meant?",
+        "there is no topic ordesr: did you mean orders?",
         "  SELECT * FROM ordesr LIMIT 1",
         "                ^^^^^^",
     ]

@@ -19,7 +19,7 @@ from tests.running import RunningBroker
 
 PAGE = (DOCS / "sql.md").read_text()
 _BLOCK = re.compile(r"^```(sh|sql|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-LIMIT_S = 120
+LIMIT_S = 240
 
 
 @pytest.fixture(scope="module")

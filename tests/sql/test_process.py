@@ -20,7 +20,7 @@ from moldau.sql.socket_place import socket_path
 from tests.cli.terminals import Terminal
 from tests.sql.conftest import Registry, Sql
 
-LIMIT_S = 120
+LIMIT_S = 240
 
 
 def command(bootstrap: str, *arguments: str) -> list[str]:
@@ -63,7 +63,7 @@ def test_the_first_error_ends_a_script(bootstrap: str, environment: Mapping[str,
     assert found.returncode == 1
     assert found.stdout == "one\n  1\n"
     assert found.stderr.splitlines() == [
-        "moldau: there is no topic ordesr: is orders meant?",
+        "moldau: there is no topic ordesr: did you mean orders?",
         "  SELECT * FROM ordesr",
         "                ^^^^^^",
     ]
@@ -99,14 +99,17 @@ def test_ctrl_c_ends_a_long_query_and_the_process_lives(
 ) -> None:
     sql("SELECT 1")
     long = "SELECT count(*) FROM range(100000000) a CROSS JOIN range(100000000) b"
+    text = f"SELECT 1 AS one; {long}"
     running = subprocess.Popen(
-        command(bootstrap, "-e", long),
+        command(bootstrap, "--format", "csv", "-e", text),
         env=dict(environment),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
+    assert running.stdout is not None
+    assert [running.stdout.readline() for _ in range(2)] == ["one\n", "1\n"]
     # Long enough to be under way; if it is not, it is cancelled before its first job.
     with pytest.raises(subprocess.TimeoutExpired):
         running.wait(3)
@@ -191,7 +194,7 @@ def test_the_shell_completes_streams_and_survives_ctrl_c(
         shell.expect("sql>")
         # An error leaves the shell as it was.
         shell.press("SELECT * FROM ordesr;\r")
-        shell.expect("is orders meant")
+        shell.expect("did you mean orders")
         shell.expect(r"\^\^\^\^\^\^")
         shell.expect("sql>")
         shell.press("SELECT value:customer::string AS who FROM STREAM live;\r")

@@ -25,7 +25,7 @@ from tests.client.fake_leaders import FakeLeaders, record_at
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PATIENCE_S = 120
+PATIENCE_S = 240
 
 COUNTING = """
 from moldau.streams import LONG, STRING, App

@@ -138,7 +138,7 @@ def test_a_topic_that_is_not_there_is_named(copying: Copying) -> None:
 @pytest.mark.parametrize(
     "options, said",
     [
-        ("{'startingOfset': 'latest'}", "no option startingofset: is startingOffsets meant?"),
+        ("{'startingOfset': 'latest'}", "no option startingofset: did you mean startingOffsets?"),
         ("{'startingOffsets': '{\"n\": {'}", 'option startingOffsets={"n": {: earliest or latest'),
     ],
 )

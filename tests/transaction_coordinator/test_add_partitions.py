@@ -118,6 +118,18 @@ def test_topics_without_partitions_are_not_part_of_a_transaction() -> None:
     assert coordinator.last.transaction_partitions == [PartitionsSchema("b", [3])]
 
 
+def test_a_request_without_partitions_begins_a_transaction_as_in_kafka() -> None:
+    coordinator, producer = at_rest(None)
+    topics = [AddPartitionsToTxnTopic("a", []), AddPartitionsToTxnTopic("b", [])]
+    request = AddPartitionsToTxnTransaction("payments", *producer, False, topics)
+    outcome = coordinator.shard.handle_add_partitions(
+        7, request, TransactionContext(3), coordinator.now
+    )
+    coordinator.apply(outcome)
+    assert coordinator.state == "Ongoing"
+    assert coordinator.last.transaction_partitions == []
+
+
 @pytest.mark.parametrize("is_known", [True, False])
 def test_the_result_of_very_many_partitions_is_told_once(is_known: bool) -> None:
     coordinator, producer = at_rest(None)

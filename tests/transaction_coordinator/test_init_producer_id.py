@@ -61,7 +61,7 @@ def test_the_time_out_is_limited(timeout_ms: int, expected: ErrorCode) -> None:
 def test_two_phase_commit_must_be_allowed() -> None:
     expected = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     assert code(Coordinator().init(enable_2pc=True)) is expected
-    # It is judged before the other flags and the time-out.
+    # It is judged before the other flags and the timeout.
     refused = Coordinator().init(enable_2pc=True, keep_prepared=True, timeout_ms=0)
     assert code(refused) is expected
 

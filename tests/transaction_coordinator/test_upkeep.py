@@ -1,4 +1,4 @@
-"""Time-outs of transactions and expiry of ids, on two clocks."""
+"""Timeouts of transactions and expiry of ids, on two clocks."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def test_a_transaction_has_all_of_its_time() -> None:
     coordinator = Coordinator()
     producer = coordinator.start(timeout_ms=INTERVAL_MS)
     coordinator.add(producer)
-    # The look that happens in the very millisecond of the time-out is not late enough.
+    # The look that happens in the very millisecond of the timeout is not late enough.
     coordinator.wait(INTERVAL_MS)
     assert coordinator.state == "Ongoing"
     coordinator.wait(INTERVAL_MS)

@@ -16,6 +16,7 @@ from moldau.broker.broker_channels import BrokerChannels
 from moldau.broker.cluster_metadata import ClusterMetadata
 from moldau.broker.directory_assignments import DirectoryAssignments
 from moldau.broker.dynamic_config import DynamicConfig
+from moldau.broker.fenced_brokers import FencedBrokers
 from moldau.broker.fetch_sessions import FetchSessionCache
 from moldau.broker.forwarding import Forwarding
 from moldau.broker.group_runtime import GroupRuntime
@@ -86,6 +87,7 @@ class Broker:
             config.node_id, clock, self.configs, publisher, lifecycle.epoch, self.isr_changes
         )
         self.lost_leaders = LostLeaders(config, publisher, network, clock)
+        self.fenced_brokers = FencedBrokers(config, publisher, clock)
         self.fetchers = self._new_fetchers(network)
         self.replicas = ReplicaManager(
             config.node_id, logs, self.configs, self.led, self.assignments.note, self.fetchers
@@ -99,7 +101,9 @@ class Broker:
         self.metadata_answers = MetadataAnswers()
         self.channels = BrokerChannels(network, publisher, self.configs, rng)
         self.producer_ids = ProducerIds(config.node_id, lifecycle.epoch, channel)
-        self.groups = GroupRuntime(self.configs, self.replicas, self.topic_creation, clock, rng)
+        self.groups = GroupRuntime(
+            self.configs, self.replicas, self.topic_creation, clock, rng, turns
+        )
         self.marker_writer = MarkerWriter(self.replicas, self.groups, clock)
         self.transactions = self._new_transactions()
         # A connection of its own to each broker: no write waits behind the markers of others.
@@ -132,6 +136,7 @@ class Broker:
         self.groups.stop()
         self.channels.close()
         self.verification_channels.close()
+        self.assignments.stop()
         self.isr_changes.stop()
         self.replicas.release_waiters()
 
@@ -195,6 +200,7 @@ class Broker:
             self.producer_ids,
             self._new_marker_sender,
             self.clock,
+            self.turns,
         )
 
     def _new_verification(self) -> TransactionVerification:
@@ -241,6 +247,7 @@ class Broker:
             saying = self.metadata.lifecycle.report_cordoned(self.cordon())
             self._report(saying, "directories were cordoned or freed")
         self.fetchers.resize()
+        self.fenced_brokers.apply(delta)
         self.replicas.apply(image, delta)
         self.groups.apply(image, delta)
         self.transactions.apply(image, delta)

@@ -12,7 +12,10 @@ Rules this module keeps:
 * A heartbeat names the metadata that this node has published, not what it has received.
 * A heartbeat is sent at once when the connection is lost: the controller takes a broker for dead
   that does not come back.
-* A failed directory is reported in every heartbeat until one is answered.
+* A failed directory is reported in every heartbeat until one is answered, and no later
+  registration names it.
+* A broker registers again when an upgrade of the metadata.version makes its directories part of
+  the registration: until then the controller would ignore that one of them fails.
 """
 
 import asyncio
@@ -26,6 +29,7 @@ from moldau.broker.metadata_publisher import MetadataPublisher
 from moldau.config.broker import BrokerConfig
 from moldau.errors import ApiError, ErrorCode
 from moldau.metadata.delta import MetadataDelta
+from moldau.metadata.features import METADATA_3_7_IV2, METADATA_VERSION
 from moldau.metadata.image import MetadataImage
 from moldau.protocol.messages.broker_heartbeat import (
     BrokerHeartbeatRequest,
@@ -59,8 +63,9 @@ class BrokerLifecycle:
         self.on_registered: Callable[[int], None] | None = None
         # The ids of directories that get no new partitions.
         self.cordoned: Sequence[bytes] = ()
-        # Failed directories that no heartbeat has reported yet.
+        # Failed directories: those that no heartbeat has reported yet, and all.
         self._offline: dict[bytes, None] = {}
+        self._failed: dict[bytes, None] = {}
         self._asked: list[asyncio.Future[None]] = []
         self._wake = asyncio.Event()
         self._beating: asyncio.Task[None] | None = None
@@ -94,7 +99,9 @@ class BrokerLifecycle:
         self._beating = asyncio.get_running_loop().create_task(self._beat_forever())
 
     async def _register(self) -> None:
-        response = await self._channel.send(self._registration)
+        request = self._registration
+        request.log_dirs = [each for each in request.log_dirs if each not in self._failed]
+        response = await self._channel.send(request)
         self.broker_epoch = response.broker_epoch
         # Before the broker is unfenced, and so before it has any record that only it would lose.
         if self.on_registered is not None:
@@ -104,6 +111,26 @@ class BrokerLifecycle:
         """The registration is gone: somebody removed it, or the broker counted as dead."""
         self._registration.previous_broker_epoch = self.broker_epoch
         await self._register()
+
+    @property
+    def _lacks_directories(self) -> bool:
+        """Whether the registration is from before metadata.version 3.7-IV2, without directories."""
+        image = self._publisher.image
+        known = image.brokers.get(self._config.node_id)
+        return (
+            image.metadata_version >= METADATA_3_7_IV2
+            and known is not None
+            and known.epoch == self.broker_epoch
+            and not known.log_dirs
+        )
+
+    async def _register_directories(self) -> None:
+        """Register again. If that fails, the next heartbeat tries it again."""
+        try:
+            await self._register()
+        except ApiError as error:
+            node_id = self._config.node_id
+            logger.warning("broker %d: directories are not registered: %s", node_id, error)
 
     async def _unfence(self) -> None:
         try:
@@ -149,6 +176,8 @@ class BrokerLifecycle:
                 return
             asked, self._asked = self._asked, []
             try:
+                if self._lacks_directories:
+                    await self._register_directories()
                 await self._beat()
             except ApiError as error:
                 await self._after_failure(error, asked)
@@ -158,8 +187,11 @@ class BrokerLifecycle:
     def _on_published(self, _: MetadataImage, delta: MetadataDelta) -> None:
         """A broker that stops waits until the others have reported that they know: do so at once.
 
-        Apache Kafka's brokers do it with their next heartbeat, two seconds later at worst.
+        Apache Kafka's brokers do it with their next heartbeat, two seconds later at worst. A new
+        metadata.version may need another registration.
         """
+        if METADATA_VERSION in delta.changed_features:
+            self._wake.set()
         for broker in delta.changed_brokers.values():
             if broker is not None and broker.in_controlled_shutdown and not broker.fenced:
                 self._wake.set()
@@ -198,6 +230,7 @@ class BrokerLifecycle:
     async def report_offline(self, directory_ids: Sequence[bytes]) -> None:
         """Report failed log directories to the controller, at once."""
         self._offline.update(dict.fromkeys(directory_ids))
+        self._failed.update(self._offline)
         await self._beat_now()
 
     async def report_cordoned(self, directory_ids: Sequence[bytes]) -> None:
@@ -223,7 +256,7 @@ class BrokerLifecycle:
     # Stop
 
     async def shut_down(self) -> None:
-        """Give up all leaderships, so that the shutdown counts as clean; within a time-out."""
+        """Give up all leaderships, so that the shutdown counts as clean; within a timeout."""
         if self._beating is None:
             return
         self._is_stopping = True

@@ -31,6 +31,7 @@ from moldau.broker.snapshot_generator import SnapshotGenerator
 from moldau.clock import Clock
 from moldau.config.broker import BrokerConfig
 from moldau.config.listeners import Listener
+from moldau.errors import ApiError
 from moldau.ids import new_uuid
 from moldau.metadata.image import MetadataImage
 from moldau.network.network import Network
@@ -195,7 +196,11 @@ class ClusterMetadata:
             await self.lifecycle.start(request)
             await self.publisher.wait_until(self._is_unfenced)
             epoch = self.lifecycle.broker_epoch
-            await report_recovered(config.node_id, epoch, self.image, self.channel)
+            try:
+                await report_recovered(config.node_id, epoch, self.image, self.channel)
+            except ApiError as error:
+                # They are led all the same, and the next change of their ISRs reports it, too.
+                logger.warning("recovered partitions are not reported: %s", error)
         logger.info(
             "cluster %s at metadata.version %d: epoch %d, %d topics",
             self.cluster_id,

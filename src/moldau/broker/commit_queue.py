@@ -25,15 +25,15 @@ from moldau.timers import DeadlineTimer
 
 Commitment = asyncio.Future[ApiError | None]
 
-# Time-outs are rounded up to this, so that many of them share one entry.
+# Timeouts are rounded up to this, so that many of them share one entry.
 TICK_MS: Final = 50
-# Longer time-outs are rounded up further, by less than a hundredth: an entry stays until it is due,
+# Longer timeouts are rounded up further, by less than a hundredth: an entry stays until it is due,
 # and some producers wait for weeks.
 MAX_EXACT_MS: Final = 60_000
 
 
 class CommitTimeouts:
-    """The time-outs of all commitments of a broker. To be used on one event loop."""
+    """The timeouts of all commitments of a broker. To be used on one event loop."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -5,16 +5,14 @@ ask it directly. Whatever needs the active controller raises NOT_CONTROLLER if t
 """
 
 from collections.abc import Awaitable
-from typing import Any, Final, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from moldau.broker.controller_runtime import ControllerRuntime
 from moldau.broker.dispatch import RequestContext
 from moldau.broker.envelopes import ANONYMOUS
 from moldau.broker.failure_detection import FailureDetection
-from moldau.broker.handlers import envelope, security
-from moldau.broker.handlers.clients import Clients
 from moldau.broker.handlers.cluster import Cluster
-from moldau.broker.handlers.configs import Configs
 from moldau.broker.handlers.logger_configs import LoggerConfigs
 from moldau.broker.handlers.quorum import Quorum
 from moldau.broker.handlers.raft import VOTER_CHANGE_KEYS, Raft
@@ -31,12 +29,15 @@ from moldau.protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
-from moldau.protocol.messages.list_partition_reassignments import (
-    ListPartitionReassignmentsResponse,
-)
+
+if TYPE_CHECKING:
+    from moldau.broker.handlers.clients import Clients
+    from moldau.broker.handlers.configs import Configs
 
 # The only API whose answer does not say who the active controller is.
 WRONG_CONTROLLER: Final = "This is not the correct controller for this cluster."
+
+LIST_PARTITION_REASSIGNMENTS_KEY: Final = 46
 
 # What requests ask for, by API key. Null, in place of a list, asks for everything.
 _LISTS: Final[dict[int, tuple[str, ...]]] = {
@@ -125,10 +126,14 @@ def asks_for_nothing(request: Message) -> bool:
 
 
 def _done_nothing(request: Message) -> Message:
-    response = APIS[request.API_KEY].response_class()()
-    if isinstance(response, ListPartitionReassignmentsResponse):
-        response.error_message = None
-    return response
+    if request.API_KEY == LIST_PARTITION_REASSIGNMENTS_KEY:
+        # Imported late: few clients ask for them.
+        from moldau.protocol.messages.list_partition_reassignments import (
+            ListPartitionReassignmentsResponse,
+        )
+
+        return ListPartitionReassignmentsResponse(error_message=None)
+    return APIS[request.API_KEY].response_class()()
 
 
 def _decision_context(context: RequestContext) -> DecisionContext:
@@ -147,15 +152,29 @@ def _decision_context(context: RequestContext) -> DecisionContext:
     )
 
 
+def security() -> ModuleType:
+    """The handlers of SASL, ACLs and tokens, imported with the first request for one of them."""
+    from moldau.broker.handlers import security
+
+    return security
+
+
+def _envelope() -> ModuleType:
+    # Imported late: a node without a controller listener gets no envelopes.
+    from moldau.broker.handlers import envelope
+
+    return envelope
+
+
 class ControllerHandlers(NamedTuple):
     """The handlers of a controller."""
 
     apis: ControllerApis
     raft: Raft
     quorum: Quorum
-    clients: Clients
+    clients: "Clients"
     cluster: Cluster
-    configs: Configs
+    configs: "Configs"
     loggers: LoggerConfigs
 
 
@@ -163,21 +182,21 @@ Api = ServedApi[ControllerHandlers]
 
 CONTROLLER_APIS: Final[tuple[Api, ...]] = (
     Api("Fetch", 1, lambda it: it.raft.handle),
-    Api("SaslHandshake", 17, lambda it: security.sasl_handshake),
+    Api("SaslHandshake", 17, lambda it: security().sasl_handshake, is_rare=True),
     Api("ApiVersions", 18, lambda it: it.cluster.api_versions),
     Api("CreateTopics", 19, lambda it: it.apis.decide),
     Api("DeleteTopics", 20, lambda it: it.apis.decide),
-    Api("DescribeAcls", 29, lambda it: security.describe_acls),
-    Api("CreateAcls", 30, lambda it: security.create_acls),
-    Api("DeleteAcls", 31, lambda it: security.delete_acls),
+    Api("DescribeAcls", 29, lambda it: security().describe_acls, is_rare=True),
+    Api("CreateAcls", 30, lambda it: security().create_acls, is_rare=True),
+    Api("DeleteAcls", 31, lambda it: security().delete_acls, is_rare=True),
     Api("DescribeConfigs", 32, lambda it: it.configs.describe),
     Api("AlterConfigs", 33, lambda it: it.apis.decide),
-    Api("SaslAuthenticate", 36, lambda it: security.sasl_authenticate),
+    Api("SaslAuthenticate", 36, lambda it: security().sasl_authenticate, is_rare=True),
     Api("CreatePartitions", 37, lambda it: it.apis.decide),
-    Api("CreateDelegationToken", 38, lambda it: security.create_token),
-    Api("RenewDelegationToken", 39, lambda it: security.renew_token),
-    Api("ExpireDelegationToken", 40, lambda it: security.expire_token),
-    Api("DescribeDelegationToken", 41, lambda it: security.describe_tokens),
+    Api("CreateDelegationToken", 38, lambda it: security().create_token, is_rare=True),
+    Api("RenewDelegationToken", 39, lambda it: security().renew_token, is_rare=True),
+    Api("ExpireDelegationToken", 40, lambda it: security().expire_token, is_rare=True),
+    Api("DescribeDelegationToken", 41, lambda it: security().describe_tokens, is_rare=True),
     Api("ElectLeaders", 43, lambda it: it.apis.decide),
     Api("IncrementalAlterConfigs", 44, lambda it: it.loggers.alter),
     Api("AlterPartitionReassignments", 45, lambda it: it.apis.decide),
@@ -191,7 +210,7 @@ CONTROLLER_APIS: Final[tuple[Api, ...]] = (
     Api("DescribeQuorum", 55, lambda it: it.quorum.describe),
     Api("AlterPartition", 56, lambda it: it.apis.decide),
     Api("UpdateFeatures", 57, lambda it: it.apis.decide),
-    Api("Envelope", 58, lambda it: envelope.handle),
+    Api("Envelope", 58, lambda it: _envelope().handle),
     Api("FetchSnapshot", 59, lambda it: it.raft.handle),
     Api("DescribeCluster", 60, lambda it: it.cluster.describe_controllers),
     Api("BrokerRegistration", 62, lambda it: it.apis.decide),

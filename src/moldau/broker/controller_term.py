@@ -104,8 +104,7 @@ class ControllerTerm:
         Nothing else may be written meanwhile.
         """
         if not is_atomic and len(records) > _RECORDS_PER_PART:
-            for first in range(0, len(records), _RECORDS_PER_PART):
-                await self.write_in_turns(records[first : first + _RECORDS_PER_PART])
+            await self._write_parts(records)
             return
         in_transaction = self.controller.state.transaction_offset >= 0
         if not STEPS_PER_TURN < len(records) <= MAX_RECORDS_PER_BATCH or in_transaction:
@@ -128,6 +127,26 @@ class ControllerTerm:
             change.delta, change.last_offset, change.epoch, change.timestamp_ms
         )
         self._written(image, delta)
+
+    async def _write_parts(self, records: Sequence[Message]) -> None:
+        """Write the records in parts. Once the first is written, so are the others.
+
+        Whoever asked may be gone by then, and would not ask again for what is missing: the
+        leaders of the partitions of a broker that is already unfenced.
+        """
+        parts = deque(
+            records[first : first + _RECORDS_PER_PART]
+            for first in range(0, len(records), _RECORDS_PER_PART)
+        )
+        await self.write_in_turns(parts.popleft())
+        try:
+            while parts:
+                await self.write_in_turns(parts[0])
+                parts.popleft()
+        except asyncio.CancelledError:
+            for part in parts:
+                self.write(part)
+            raise
 
     def write(self, records: Sequence[Message]) -> None:
         """Append records to the log, and apply them to the controller.

@@ -11,21 +11,25 @@ Rules this module keeps:
 * If this broker is elected again while it leads, the shard goes on in the new epoch, as in Kafka:
   nobody else has led in between whose records it lacks, or it would have been truncated first.
 * A shard that does not fit its log any more is closed, and loaded again.
+* The modules of the coordinator are imported before its first shard is made, in steps between which
+  other requests are served. Only a start imports them at once.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, Generic
 
 from moldau.broker.hosted_shard import HostedShard, ShardT
+from moldau.broker.late_imports import importing
 from moldau.broker.partition import Partition
 from moldau.broker.replica_manager import ReplicaManager
 from moldau.broker.topic_creation import TopicCreation
 from moldau.clock import Clock
 from moldau.errors import ApiError, ErrorCode
 from moldau.metadata.delta import MetadataDelta
-from moldau.metadata.image import MetadataImage, TopicImage
+from moldau.metadata.image import MetadataImage
+from moldau.network.turns import Turns
 from moldau.timers import call_after
 
 RETRY_MS: Final = 10_000
@@ -44,20 +48,28 @@ class CoordinatorRuntime(Generic[ShardT]):
         topic: str,
         node_id: int,
         host: Host[ShardT],
+        modules: Sequence[str],
         replicas: ReplicaManager,
         topic_creation: TopicCreation,
         clock: Clock,
+        turns: Turns,
     ) -> None:
-        """``host`` makes the shard of a partition, which is not loaded yet."""
+        """``host`` makes the shard of a partition, which is not loaded yet.
+
+        It needs ``modules``, which only a broker with such partitions imports.
+        """
         self.shards: dict[int, HostedShard[ShardT]] = {}
         # Of the topic; 0 while there is none.
         self.partition_count = 0
         self._topic = topic
         self._node_id = node_id
         self._new_shard = host
+        self._modules = modules
+        self._is_imported = False
         self._replicas = replicas
         self._topic_creation = topic_creation
         self._clock = clock
+        self._turns = turns
         self._image = MetadataImage()
         self._to_load: list[HostedShard[ShardT]] = []
         self._loading: asyncio.Task[None] | None = None
@@ -103,6 +115,8 @@ class CoordinatorRuntime(Generic[ShardT]):
         self._image = image
         self._count_partitions()
         self._follow()
+        # Nobody waits yet: with the first shard, everything was imported at once.
+        self._is_imported = bool(self.shards)
 
     def apply(self, image: MetadataImage, delta: MetadataDelta) -> None:
         """Apply a change, after the replica manager."""
@@ -113,7 +127,8 @@ class CoordinatorRuntime(Generic[ShardT]):
         topic = image.topics_by_name.get(self._topic)
         is_touched = topic is not None and topic.id in delta.changed_partitions
         if is_touched or any(each.name == self._topic for each in delta.deleted_topics.values()):
-            self._follow()
+            if self._is_imported:
+                self._follow()
             # Logs are created a few at a time: check again when all exist.
             self.follow_when_settled()
         for hosted in list(self.shards.values()):
@@ -151,14 +166,21 @@ class CoordinatorRuntime(Generic[ShardT]):
 
     async def _follow_settled(self) -> None:
         await self._replicas.settled()
+        if self._led_here():
+            await self._import()
         self._follow()
+
+    async def _import(self) -> None:
+        """Import the modules of the coordinator, while other requests are served."""
+        if not self._is_imported:
+            await self._turns.complete(importing(self._modules))
+            self._is_imported = True
 
     def _follow(self) -> None:
         """Create and close shards, so that exactly the partitions led here have one."""
         if self._is_stopped:
             return
-        topic = self._image.topics_by_name.get(self._topic)
-        led = {} if topic is None else self._led_here(topic)
+        led = self._led_here()
         for index, hosted in list(self.shards.items()):
             if led.get(index) is hosted.partition and not hosted.is_closed:
                 hosted.leader_epoch = hosted.partition.leader_epoch
@@ -169,9 +191,12 @@ class CoordinatorRuntime(Generic[ShardT]):
             if index not in self.shards and self._is_current(partition):
                 self._host(index, partition)
 
-    def _led_here(self, topic: TopicImage) -> dict[int, Partition]:
+    def _led_here(self) -> dict[int, Partition]:
         """The hosted partitions that this broker leads according to the newest metadata."""
-        led = {}
+        topic = self._image.topics_by_name.get(self._topic)
+        led: dict[int, Partition] = {}
+        if topic is None:
+            return led
         for partition in self._replicas.partitions_of(self._topic):
             index = partition.topic_partition.partition
             registration = topic.partitions.get(index)
@@ -266,6 +291,7 @@ class CoordinatorRuntime(Generic[ShardT]):
 
     async def _create_topic(self) -> None:
         try:
+            await self._import()
             response = await self._topic_creation.create([self._topic])
             for result in response.topics:
                 if result.error_code not in (0, ErrorCode.TOPIC_ALREADY_EXISTS):

@@ -2,7 +2,8 @@
 
 A broker with several directories chooses one when it creates a log, and another when a replica
 moves. The metadata must have it, or the controller would not know which partitions a failed disk
-affects. Assignments are collected and sent as AssignReplicasToDirs, one request at a time.
+affects. Assignments are collected and sent as AssignReplicasToDirs, one request at a time, until
+the controller has them: it may be absent for long, or this broker may have to register again.
 """
 
 import asyncio
@@ -10,7 +11,7 @@ import logging
 from typing import Final
 
 from moldau.broker.broker_lifecycle import BrokerLifecycle
-from moldau.broker.controller_channel import ControllerChannel
+from moldau.broker.controller_channel import PASSING, ControllerChannel
 from moldau.broker.metadata_cache import MetadataCache
 from moldau.errors import ApiError
 from moldau.metadata.features import METADATA_3_7_IV2
@@ -24,6 +25,7 @@ from moldau.storage.log_manager import LogManager
 
 # Kafka's limit for one request.
 _MAX_PER_REQUEST: Final = 2250
+RETRY_PAUSE_S: Final = 0.5
 
 logger = logging.getLogger(__name__)
 
@@ -47,15 +49,21 @@ class DirectoryAssignments:
         self._lifecycle = lifecycle
         self._channel = channel
         self._waiting: dict[Replica, bytes] = {}
+        # Those of the request under way that wait again if it fails.
+        self._trying: dict[Replica, bytes] = {}
         # Sent, but the metadata does not have it yet.
         self._in_flight: dict[Replica, bytes] = {}
         self._sending: asyncio.Task[None] | None = None
+        self._is_stopped = False
 
     def note(self, topic_id: bytes, index: int, log_dir: str) -> None:
         """The log of a partition is in ``log_dir``: report it unless the metadata has it."""
         directory_id = self._logs.dirs.directory_ids.get(log_dir)
+        if directory_id is not None and self._trying.get((topic_id, index)) == directory_id:
+            # It is under way, and repeated if it fails.
+            return
+        self._withdraw(topic_id, index)
         if directory_id is None or not self._is_news(topic_id, index, directory_id):
-            self._waiting.pop((topic_id, index), None)
             return
         self._waiting[topic_id, index] = directory_id
         if self._sending is None:
@@ -63,14 +71,23 @@ class DirectoryAssignments:
 
     async def assign(self, topic_id: bytes, index: int, directory_id: bytes) -> None:
         """Return when the metadata names this directory. Raises ApiError if it cannot."""
-        self._waiting.pop((topic_id, index), None)
+        self._withdraw(topic_id, index)
         if self._is_news(topic_id, index, directory_id):
             await self._send({(topic_id, index): directory_id})
+
+    def _withdraw(self, topic_id: bytes, index: int) -> None:
+        """Something newer is to be reported, or nothing."""
+        self._waiting.pop((topic_id, index), None)
+        self._trying.pop((topic_id, index), None)
 
     async def settled(self) -> None:
         """Return when everything has been reported."""
         if self._sending is not None:
             await self._sending
+
+    def stop(self) -> None:
+        """Do not try again what fails from now on: the next start reports it."""
+        self._is_stopped = True
 
     def _is_news(self, topic_id: bytes, index: int, directory_id: bytes) -> bool:
         if (topic_id, index) in self._in_flight:
@@ -85,16 +102,27 @@ class DirectoryAssignments:
     async def _send_all(self) -> None:
         # Not now: the other partitions of a topic may follow in this turn.
         await asyncio.sleep(0)
-        while self._waiting:
-            some = dict(list(self._waiting.items())[:_MAX_PER_REQUEST])
-            for replica in some:
-                del self._waiting[replica]
-            try:
-                await self._send(some)
-            except ApiError as error:
-                # A restart reports them again; until then the failure of a disk goes unnoticed.
-                logger.error("directories of %d replicas not reported: %s", len(some), error)
-        self._sending = None
+        try:
+            while self._waiting:
+                self._trying = dict(list(self._waiting.items())[:_MAX_PER_REQUEST])
+                for replica in self._trying:
+                    del self._waiting[replica]
+                if not await self._try(dict(self._trying)):
+                    self._waiting = {**self._trying, **self._waiting}
+                    await asyncio.sleep(RETRY_PAUSE_S)
+        finally:
+            self._trying = {}
+            self._sending = None
+
+    async def _try(self, some: dict[Replica, bytes]) -> bool:
+        """Report some replicas; False if that must be tried again."""
+        try:
+            await self._send(some)
+        except ApiError as error:
+            logger.error("directories of %d replicas not reported: %s", len(some), error)
+            # Otherwise a restart reports them; until then the failure of a disk goes unnoticed.
+            return error.code not in PASSING or self._is_stopped
+        return True
 
     async def _send(self, assignments: dict[Replica, bytes]) -> None:
         directories: dict[bytes, dict[bytes, TopicData]] = {}

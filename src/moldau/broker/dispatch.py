@@ -47,8 +47,9 @@ NAMES_MAX_BYTES: Final = 4 * 1024 * 1024
 # The same for OffsetCommit, with the metadata of the offsets: many times what fits a batch of the
 # offsets topic.
 COMMIT_MAX_BYTES: Final = 16 * 1024 * 1024
-# The most elements of long arrays in a large request: each takes 100 to 400 bytes of memory.
-ELEMENTS_MAX: Final = 250_000
+# The most elements of long arrays in a large request: each takes 100 to 400 bytes of memory, and
+# several times the ten thousands that administrators and exporters ask for are enough.
+ELEMENTS_MAX: Final = 100_000
 # The limit for responses to short requests that ask for much (such as one large group many times).
 # librdkafka accepts no larger responses (receive.message.max.bytes).
 MAX_ANSWER_BYTES: Final = 100_000_000

@@ -10,7 +10,6 @@ UNSUPPORTED_VERSION if the request cannot be read, and NOT_CONTROLLER, upon whic
 again elsewhere.
 """
 
-import ipaddress
 from typing import Final, NamedTuple
 
 from moldau.errors import ApiError, ErrorCode
@@ -73,6 +72,9 @@ def opened(request: EnvelopeRequest) -> Forwarded:
     Raises:
         ApiError: what is wrong with the envelope.
     """
+    # Imported late, as below: a node that is its own controller forwards nothing.
+    import ipaddress
+
     principal = _read_principal(bytes(request.request_principal or b""))
     try:
         address = str(ipaddress.ip_address(bytes(request.client_host_address)))
@@ -125,6 +127,8 @@ def _read_principal(data: bytes) -> Principal:
 
 
 def _address_bytes(host: str) -> bytes:
+    import ipaddress
+
     try:
         return ipaddress.ip_address(host).packed
     except ValueError:

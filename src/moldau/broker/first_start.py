@@ -12,7 +12,6 @@ of them has been used, the start is refused when another is not formatted, as in
 
 import logging
 import random
-import shlex
 from typing import Final
 
 from moldau.broker.format import (
@@ -161,6 +160,8 @@ def _missing(config: BrokerConfig, missing: str, used: str) -> str:
 
 def _format_command(config: BrokerConfig) -> str:
     """The complete command that formats the missing directories."""
+    import shlex  # here, because a start that succeeds does not need it
+
     settings = {"node.id": str(config.node_id), "log.dirs": ",".join(config.log_dirs)}
     if config.metadata_log_dir != config.log_dirs[0]:
         settings["metadata.log.dir"] = config.metadata_log_dir

@@ -174,7 +174,9 @@ def feature_levels(options: FormatOptions, *, has_dynamic_quorum: bool) -> dict[
             raise FormatError(f"Unsupported feature: {name}. Supported features are: {known}")
         if level not in SUPPORTED_FEATURES[name]:
             low, high = SUPPORTED_FEATURES[name]
-            raise FormatError(f"No feature:{name} with feature level {level}: {low} to {high} are")
+            raise FormatError(
+                f"No feature:{name} with feature level {level}; the levels are {low} to {high}"
+            )
         if name == KRAFT_VERSION and level != levels[KRAFT_VERSION]:
             raise FormatError(_kraft_version_problem(level))
         problem = unmet_dependency(name, level, metadata_version)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from moldau.broker.coordinator_runtime import CoordinatorRuntime
 from moldau.broker.dynamic_config import DynamicConfig
 from moldau.broker.hosted_shard import HostedShard
+from moldau.broker.late_imports import GROUP_COORDINATOR
 from moldau.broker.partition import Partition
 from moldau.broker.replica_manager import ReplicaManager
 from moldau.broker.topic_creation import TopicCreation
@@ -20,6 +21,7 @@ from moldau.clock import Clock
 from moldau.ids import OFFSETS_TOPIC
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage
+from moldau.network.turns import Turns
 
 if TYPE_CHECKING:
     from moldau.group_coordinator.shard import GroupCoordinatorShard
@@ -54,12 +56,20 @@ class GroupRuntime:
         topic_creation: TopicCreation,
         clock: Clock,
         rng: random.Random,
+        turns: Turns,
     ) -> None:
         self._configs = configs
         self._clock = clock
         self._rng = rng
         self._runtime: CoordinatorRuntime[GroupCoordinatorShard] = CoordinatorRuntime(
-            OFFSETS_TOPIC, configs.static.node_id, self._host, replicas, topic_creation, clock
+            OFFSETS_TOPIC,
+            configs.static.node_id,
+            self._host,
+            GROUP_COORDINATOR,
+            replicas,
+            topic_creation,
+            clock,
+            turns,
         )
 
     # --- look-ups, on the hot path
@@ -126,8 +136,8 @@ class GroupRuntime:
         from moldau.group_coordinator.records import encode_record
 
         config = self._configs.broker
-        shard = groups.GroupCoordinatorShard(config, self._rng)
-        return HostedShard(
+        shard = groups.GroupCoordinatorShard(config, self._rng, lambda record: hosted.fits(record))
+        hosted: HostedGroups = HostedShard(
             partition,
             shard,
             GroupLoader(partition, shard, config.offsets_load_buffer_size).load,
@@ -137,6 +147,7 @@ class GroupRuntime:
             config.offsets_commit_timeout_ms,
             give_up,
         )
+        return hosted
 
     async def create_topic(self) -> None:
         """Create ``__consumer_offsets``; concurrent calls share one creation."""

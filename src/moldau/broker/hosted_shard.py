@@ -24,7 +24,7 @@ Rules this module keeps:
   answered with NOT_COORDINATOR, and the next leader loads what it has in its log.
 * State and log stay consistent: if an append or a replay fails, the shard is discarded and loaded
   from the log again, and waiting requests get an error on which clients retry.
-* A client does not wait longer than the commit time-out. Then it gets an error, but the change may
+* A client does not wait longer than the commit timeout. Then it gets an error, but the change may
   be committed later.
 * Replies to clients that have disconnected are dropped.
 """
@@ -43,13 +43,14 @@ from moldau.errors import ApiError, ErrorCode
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage
 from moldau.protocol.message import Message
+from moldau.record.header import BATCH_HEADER_SIZE
 from moldau.record.records import BatchBuilder
 from moldau.storage.log.producer_state import AppendOrigin
 from moldau.storage.log.verification import VerificationGuard
 from moldau.timers import DeadlineTimer
 
 NO_TOKEN: Final = -1
-# How long to wait before looking again whether time-outs can be written.
+# How long to wait before looking again whether timeouts can be written.
 POSTPONED_MS: Final = 1000
 # An upper bound for the lengths, deltas and header count of a record.
 RECORD_OVERHEAD_BYTES: Final = 32
@@ -283,6 +284,17 @@ class HostedShard(Generic[ShardT]):
             self._give_up(self)
             raise
 
+    def fits(self, record: CoordinatorRecord) -> bool:
+        """Whether the log takes a batch with this record alone."""
+        key, value = self._encode(record)
+        max_bytes = self.partition.log.config.max_message_bytes
+        size = len(key) + (0 if value is None else len(value)) + RECORD_OVERHEAD_BYTES
+        if size + BATCH_HEADER_SIZE <= max_bytes:
+            return True
+        batch = self._new_batch(None)
+        batch.append(self._clock.wall_ms(), key, value)
+        return batch.build_for_log().size_bytes <= max_bytes
+
     def committed(self) -> Commitment | None:
         """None if the state of the shard is committed, or else a future of that.
 
@@ -310,7 +322,7 @@ class HostedShard(Generic[ShardT]):
             except ApiError:
                 self._timer.set(now.monotonic_ms + POSTPONED_MS)
                 return
-        self.act("time-outs", lambda: self.shard.tick(now), now.wall_ms)
+        self.act("timeouts", lambda: self.shard.tick(now), now.wall_ms)
 
     def _now(self) -> Now:
         clock = self._clock

@@ -1,4 +1,4 @@
-"""Notices that the leader of the metadata quorum has died, before the time-out for its fetches.
+"""Notices that the leader of the metadata quorum has died, before the timeout for its fetches.
 
 A voter always has a fetch under way. If the connection is lost, and the leader's listener refuses
 a connect soon after, its process is gone. The raft node then need not wait to stand for election.

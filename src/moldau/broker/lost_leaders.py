@@ -13,6 +13,9 @@ Rules this module keeps:
   the metadata is right.
 * It is a matter of two seconds at most for each incarnation of a broker: if the controller does not
   agree by then, it was this broker that lost its way.
+* A client that asks again may know more than this broker: the kernel closes the connections of a
+  dead process one after the other, the newest first, and followers were there before the clients.
+  So the answer waits for a few milliseconds; without that, most clients get the old leader.
 """
 
 import asyncio
@@ -35,6 +38,8 @@ PROBE_TIMEOUT_MS: Final = 1_000
 MOST_MS: Final = 2_000
 # For so long an answer waits until it is known whether a leader is gone.
 MOST_WAIT_MS: Final = 100
+# Time for the connections of a dead process to close, one after the other.
+CLOSING_MS: Final = 5
 
 
 class _Loss:
@@ -60,6 +65,8 @@ class LostLeaders:
         self._clock = clock
         # Kept when nothing is watched any more, until the leader is found: once is enough.
         self._losses: dict[int, _Loss] = {}
+        # The fetchers that would notice.
+        self._contacts = 0
 
     # What clients are told
 
@@ -78,8 +85,15 @@ class LostLeaders:
         """Whether ``decided`` has anything to wait for."""
         return any(not loss.decided.is_set() for loss in self._losses.values())
 
-    async def decided(self) -> None:
+    @property
+    def may_be_late(self) -> bool:
+        """Whether a client may have noticed the death of a leader before this broker did."""
+        return self._contacts > 0 and self._is_enabled
+
+    async def decided(self, *, is_asked_again: bool) -> None:
         """Return when it is known of all leaders whether they are gone, or after a while."""
+        if is_asked_again and self.may_be_late:
+            await asyncio.sleep(CLOSING_MS / 1000)
         try:
             async with asyncio.timeout(MOST_WAIT_MS / 1000):
                 for loss in list(self._losses.values()):
@@ -88,6 +102,14 @@ class LostLeaders:
             pass
 
     # What fetchers see
+
+    def contact(self, broker_id: int) -> "LeaderContact":
+        """For a fetcher, which closes it at its end."""
+        self._contacts += 1
+        return LeaderContact(self, broker_id)
+
+    def end_contact(self) -> None:
+        self._contacts -= 1
 
     def lost(self, broker_id: int) -> None:
         """The connection to a leader was lost, or could not be made."""
@@ -156,3 +178,6 @@ class LeaderContact:
         if self._is_lost:
             self._is_lost = False
             self._lost_leaders.found(self._broker_id)
+
+    def close(self) -> None:
+        self._lost_leaders.end_contact()

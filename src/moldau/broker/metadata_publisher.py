@@ -75,20 +75,16 @@ class MetadataPublisher(QuorumListener):
         self._is_replaying = False
         # Set while this node is the active controller.
         self._own: deque[OwnChange] | None = None
-        self._transaction_offset = -1
+        # Where the metadata transaction began that is open at ``offset``; -1 if there is none. The
+        # loader may be past its end already, and the image is not: a snapshot of it would have
+        # the end of the transaction after it, and not the records before.
+        self.transaction_offset = -1
         self._failure: BaseException | None = None
 
     @property
     def offset(self) -> int:
         """The offset of the last record that is replayed and published; -1 before the first."""
         return self.next_offset - 1
-
-    @property
-    def transaction_offset(self) -> int:
-        """Where the open metadata transaction began; -1 if there is none."""
-        if self._own is not None:
-            return self._transaction_offset
-        return self._loader.transaction_offset
 
     @property
     def latest(self) -> MetadataImage:
@@ -182,6 +178,7 @@ class MetadataPublisher(QuorumListener):
             self._snapshot = None
         image, _ = loader.take()
         self._loader = loader
+        self.transaction_offset = loader.transaction_offset
         self._publish(image, delta_between(self.image, image), snapshot.end_offset)
 
     def _replay_log(self, end_offset: int) -> Iterator[None]:
@@ -195,6 +192,7 @@ class MetadataPublisher(QuorumListener):
                 # It replaces the rest, and the log may be gone.
                 return
         image, delta = loader.take()
+        self.transaction_offset = loader.transaction_offset
         self._publish(image, delta, end_offset)
 
     # Leading
@@ -203,7 +201,6 @@ class MetadataPublisher(QuorumListener):
         """This node is the active controller from now on: returns the image it starts with."""
         assert self._own is None
         assert self._snapshot is None, "not everything before the epoch is replayed"
-        self._transaction_offset = self._loader.transaction_offset
         self._own = deque()
         return self.latest
 
@@ -219,15 +216,15 @@ class MetadataPublisher(QuorumListener):
         latest = self.latest
         self._own = None
         self._loader = MetadataLoader(latest)
-        if self._transaction_offset >= 0:
+        if self.transaction_offset >= 0:
             # The records of the open transaction are not in the image: read them again.
-            self.next_offset = self._transaction_offset
+            self.next_offset = self.transaction_offset
         self._go_on()
 
     def _publish_own(self, own: deque[OwnChange]) -> None:
         while own and own[0].image.offset < self._high_watermark:
             change = own.popleft()
-            self._transaction_offset = change.transaction_offset
+            self.transaction_offset = change.transaction_offset
             self._publish(change.image, change.delta, change.image.offset + 1)
             if self._own is not own:
                 return

@@ -286,11 +286,11 @@ class Node:
         config = self.config
         threads = self._given_executor
         clients = Dispatcher(broker_handlers(self.broker), self._turns, executor=threads)
-        controllers = Dispatcher(controller_handlers(self.broker), self._turns, executor=threads)
-        dispatchers = {
-            each.name: controllers if each in config.controller_listeners else clients
-            for each in config.listeners
-        }
+        dispatchers = {each.name: clients for each in config.listeners}
+        if config.controller_listeners:
+            handlers = controller_handlers(self.broker)
+            controllers = Dispatcher(handlers, self._turns, executor=threads)
+            dispatchers |= {each.name: controllers for each in config.controller_listeners}
         self.server = Server(
             config.listeners,
             ListenerRouter(dispatchers),

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 # The pauses between two attempts; a new leader ends them.
 FIRST_PAUSE_MS: Final = 20
 MAX_PAUSE_MS: Final = 100
-# Kafka's time-out for requests of clients.
+# Kafka's timeout for requests of clients.
 RETRY_TIMEOUT_MS: Final = 60_000
 
 T = TypeVar("T")

@@ -381,7 +381,7 @@ class Partition:
         self._flush.request(offset)
 
     def _on_flush_failed(self, error: BaseException) -> None:
-        """The log has reported it; what waits for the device must not wait until its time-out."""
+        """The log has reported it; what waits for the device must not wait until its timeout."""
         if self._commits is not None:
             self._commits.fail(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, str(error)))
 
@@ -573,6 +573,8 @@ class Partition:
             ApiError: those of ``check_following``, or an error of the log.
         """
         self.check_following(leader_epoch)
+        if self.log.log_end_offset == self.log.log_start_offset and self.log.start_within(records):
+            self._on_truncated()
         info = self.log.append_as_follower(records, leader_epoch, can_wait=True)
         if info is not None:
             self.bytes_appended += info.size_bytes
@@ -584,14 +586,19 @@ class Partition:
     def truncate_to(self, offset: int, leader_epoch: int) -> None:
         """Remove the records from ``offset`` on, which the leader of ``leader_epoch`` lacks."""
         self.check_following(leader_epoch)
-        self.log.truncate_to(offset)
-        self._on_truncated()
+        try:
+            self.log.truncate_to(offset)
+        finally:
+            # On a full disk the records may be gone all the same.
+            self._on_truncated()
 
     def truncate_fully_and_start_at(self, offset: int, leader_epoch: int) -> None:
         """Remove all records: the log of the leader of ``leader_epoch`` begins at ``offset``."""
         self.check_following(leader_epoch)
-        self.log.truncate_fully_and_start_at(offset)
-        self._on_truncated()
+        try:
+            self.log.truncate_fully_and_start_at(offset)
+        finally:
+            self._on_truncated()
 
     def follow_high_watermark(
         self, high_watermark: int, log_start_offset: int, leader_epoch: int

@@ -101,7 +101,10 @@ class QuorumPeers:
         from moldau.raft.wire import decode_response
 
         error = ErrorCode.BROKER_NOT_AVAILABLE
-        if not future.cancelled():
+        if not future.cancelled() and isinstance(future.exception(), ValueError):
+            # The version of the other node cannot express it, as a pre-vote before version 2.
+            error = ErrorCode.UNSUPPORTED_VERSION
+        elif not future.cancelled():
             try:
                 response = decode_response(future.result(), self._context)
             except Disconnected:

@@ -2,7 +2,8 @@
 
 Rules this module keeps:
 
-* A snapshot has its final name only when its contents are on the device (KAFKA-15312).
+* A snapshot has its final name only when its contents are on the device (KAFKA-15312), and a
+  fetched one only if it is whole: a node with a damaged snapshot does not start.
 * The log is deleted only up to the end of a snapshot that exists, and only what is committed. The
   newest snapshot is always kept (KAFKA-14238).
 """
@@ -176,16 +177,23 @@ class QuorumSnapshots:
         assert self._fetching is not None
         self._fetching.append([data])
 
-    def install(self, snapshot: SnapshotId) -> None:
-        """The snapshot is complete: make it durable, and give it its name."""
+    def install(self, snapshot: SnapshotId) -> ControlState:
+        """The snapshot is complete: check it, make it durable, and give it its name.
+
+        Returns what its control records say. Raises CorruptSnapshot; then the next start fetches
+        it again.
+        """
         assert self._fetching is not None
         path = self._path(snapshot)
         self._fetching.fsync()
         self._fetching.close()
         self._fetching = None
+        name = f"{snapshot_name(snapshot)} of the leader"
+        control = snapshot_control(self._disk.read_bytes(path + _PART), name)
         self._disk.rename(path + _PART, path)
         self._disk.sync_dir(self._directory)
         self._written(snapshot, self._disk.size(path))
+        return control
 
     def abandon_part(self) -> None:
         if self._fetching is not None:

@@ -296,9 +296,12 @@ class QuorumStore:
         self.history.forget_before(self.log.log_start_offset)
 
     def install_snapshot(self, snapshot: SnapshotId) -> ControlState:
-        """A fetched snapshot is complete: it replaces the log; returns its control records."""
-        self.snapshots.install(snapshot)
-        control = self.snapshots.control(snapshot)
+        """A fetched snapshot is complete: it replaces the log; returns its control records.
+
+        Raises:
+            CorruptSnapshot: it was damaged on its way, or at the leader. Nothing has changed.
+        """
+        control = self.snapshots.install(snapshot)
         self.log.truncate_fully_and_start_at(snapshot.end_offset)
         self.snapshots.drop_before(snapshot.end_offset)
         self.bytes_since_snapshot = 0

@@ -148,7 +148,7 @@ class RaftDriver:
         self._go_on(self._raft.start)
 
     async def shut_down(self) -> None:
-        """Hand over leadership, if this node leads; within a time-out."""
+        """Hand over leadership, if this node leads; within a timeout."""
         self._shut_down = asyncio.get_running_loop().create_future()
         self.retire()
         try:

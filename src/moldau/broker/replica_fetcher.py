@@ -148,6 +148,7 @@ class ReplicaFetcher:
     def close(self) -> None:
         """Stop at once; ``closed`` waits for the end of it."""
         self._is_closed = True
+        self._contact.close()
         self._timer.cancel()
         for task in list(self._asking):
             task.cancel()
@@ -248,7 +249,10 @@ class ReplicaFetcher:
         for records in slices(answer.records):
             info = partition.append_as_follower(records, state.leader_epoch)
             if info is not None:
-                must_flush = must_flush or info.must_flush
+                if info.must_flush:
+                    must_flush = True
+                    # From now on: between two slices the other lane may send a request.
+                    self._followed.hold(state, Phase.FLUSHING)
                 self._moved(partition, state)
             if info is None or info.size_bytes < len(records):
                 # The rest is of a later leader epoch, or incomplete.
@@ -315,8 +319,9 @@ class ReplicaFetcher:
             diverging.end_offset,
         )
         before = state.asking
-        partition.truncate_to(offset, state.leader_epoch)
+        # Before: on a full disk the records may be gone all the same.
         self._has_truncated = True
+        partition.truncate_to(offset, state.leader_epoch)
         self._moved(partition, state)
         if state.asking == before:
             self._delay(state, "truncating changed nothing")
@@ -340,7 +345,11 @@ class ReplicaFetcher:
         level = logging.DEBUG if state.failures else logging.ERROR
         logger.log(level, "%s cannot take what its leader sent: %s", state.topic_partition, error)
         self._moved(partition, state)
-        self._delay(state, str(error))
+        if partition.is_flushing:
+            # Slices before this one. If it fails again, there is nothing new to flush.
+            self._flush_first(partition, state)
+        else:
+            self._delay(state, str(error))
 
     def _delay(self, state: FollowerState, reason: str) -> None:
         logger.debug("%s is not fetched for now: %s", state.topic_partition, reason)

@@ -8,19 +8,22 @@ import asyncio
 import functools
 import random
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from moldau.broker.dynamic_config import DynamicConfig
 from moldau.broker.group_runtime import group_hash
-from moldau.broker.leader_requests import LeaderRequests
-from moldau.broker.lost_leaders import LeaderContact, LostLeaders
+from moldau.broker.lost_leaders import LostLeaders
 from moldau.broker.metadata_cache import MetadataCache
 from moldau.broker.partition import Partition
-from moldau.broker.replica_fetcher import ReplicaFetcher
 from moldau.broker.replication_quota import follower_quota
 from moldau.clock import Clock
 from moldau.ids import TopicPartition
 from moldau.network.network import Network
 from moldau.network.turns import Turns
+
+if TYPE_CHECKING:
+    from moldau.broker.leader_requests import LeaderRequests
+    from moldau.broker.replica_fetcher import ReplicaFetcher
 
 # A leader, and a number below ``num.replica.fetchers``.
 FetcherKey = tuple[int, int]
@@ -46,6 +49,7 @@ class ReplicaFetchers:
         self._on_truncated = on_truncated
         self._lost_leaders = lost_leaders
         self._broker_id = broker_id
+        self._broker_epoch = broker_epoch
         self._configs = configs
         self._metadata = metadata
         self._network = network
@@ -53,7 +57,8 @@ class ReplicaFetchers:
         self._rng = rng
         self._turns = turns
         self._quota = follower_quota(configs, clock)
-        self._requests = LeaderRequests(broker_id, broker_epoch, configs, metadata)
+        # Made with the first fetcher, and shared by all of them.
+        self._requests: LeaderRequests | None = None
         self._count = configs.broker.num_replica_fetchers
         self._fetchers: dict[FetcherKey, ReplicaFetcher] = {}
         self._placed: dict[TopicPartition, FetcherKey] = {}
@@ -114,7 +119,7 @@ class ReplicaFetchers:
         if self._closing:
             await asyncio.wait(list(self._closing))
 
-    def _close(self, fetcher: ReplicaFetcher) -> None:
+    def _close(self, fetcher: "ReplicaFetcher") -> None:
         fetcher.close()
         closing = asyncio.get_running_loop().create_task(fetcher.closed())
         self._closing[closing] = None
@@ -126,8 +131,16 @@ class ReplicaFetchers:
         topic, index = topic_partition
         return (31 * group_hash(topic) + index) % self._count
 
-    def _new_fetcher(self, key: FetcherKey) -> ReplicaFetcher:
+    def _new_fetcher(self, key: FetcherKey) -> "ReplicaFetcher":
+        # Imported late: a cluster of one broker has no fetchers.
+        from moldau.broker.leader_requests import LeaderRequests
+        from moldau.broker.replica_fetcher import ReplicaFetcher
+
         leader_id, number = key
+        if self._requests is None:
+            self._requests = LeaderRequests(
+                self._broker_id, self._broker_epoch, self._configs, self._metadata
+            )
         return ReplicaFetcher(
             f"broker-{self._broker_id}-fetcher-{number}",
             functools.partial(self._address_of, leader_id),
@@ -139,7 +152,7 @@ class ReplicaFetchers:
             self._turns,
             self._quota,
             self._on_truncated,
-            LeaderContact(self._lost_leaders, leader_id),
+            self._lost_leaders.contact(leader_id),
         )
 
     def _address_of(self, leader_id: int) -> tuple[str, int] | None:

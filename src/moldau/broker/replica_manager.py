@@ -25,7 +25,11 @@ from moldau.errors import ApiError, ErrorCode
 from moldau.ids import NO_UUID, TopicPartition
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import BROKER_RESOURCE, MetadataImage, TopicImage
-from moldau.metadata.registrations import NO_LEADER, PartitionRegistration
+from moldau.metadata.registrations import (
+    NO_LEADER,
+    UNASSIGNED_DIRECTORY,
+    PartitionRegistration,
+)
 from moldau.storage.log_manager import LogManager
 
 logger = logging.getLogger(__name__)
@@ -217,7 +221,13 @@ class ReplicaManager:
             if self._to_delete:
                 self._delete_log(self._to_delete.popleft())
             elif self._to_host:
-                self._host_next(*self._to_host.popleft())
+                topic_id, index = self._to_host.popleft()
+                try:
+                    self._host_next(topic_id, index)
+                except Exception:
+                    # The others must not wait for it: nobody would go on with them.
+                    name = self._names.get(topic_id, topic_id.hex())
+                    logger.exception("the metadata of %s-%d could not be applied", name, index)
         self._is_hosting = bool(self._to_host or self._to_delete or self._to_reconfigure)
         if self._is_hosting:
             asyncio.get_running_loop().call_soon(self._host_some)
@@ -264,13 +274,17 @@ class ReplicaManager:
         topic_id: bytes,
         registration: PartitionRegistration,
     ) -> None:
-        # In leader epoch 0 the log is new: there is nothing to lose.
-        is_new = registration.leader_epoch == 0
+        is_new = self._is_new(registration)
         partitions = self._topics.setdefault(topic_partition.topic, {})
         partition = partitions.get(topic_partition.partition)
         if partition is not None and partition.topic_id == topic_id:
             partition.update(registration)
             self._follow(partition)
+            if topic_partition not in self._logs.future_logs:
+                # A replica that was removed and is back at once has kept its log, and nothing else
+                # says where it is. The target of a move is recorded before the move.
+                log_dir = partition.log.log_dir
+                self._note_directory(topic_id, topic_partition.partition, log_dir)
         else:
             config = self._configs.topic(topic_partition.topic)
             try:
@@ -293,6 +307,22 @@ class ReplicaManager:
             partitions[topic_partition.partition] = partition
             self._note_directory(topic_id, topic_partition.partition, log.log_dir)
             self._follow(partition)
+
+    def _is_new(self, registration: PartitionRegistration) -> bool:
+        """Whether the log may be created although a failed disk could have it.
+
+        In leader epoch 0 it is new everywhere. Later, a replica that a reassignment adds is in no
+        directory yet, or in one that works, and has nothing that could be lost: it is neither in
+        sync nor eligible.
+        """
+        if registration.leader_epoch == 0:
+            return True
+        directory_id = registration.directory_of(self._node_id)
+        is_elsewhere = directory_id != UNASSIGNED_DIRECTORY and (
+            self._logs.dirs.path_of(directory_id) is None
+        )
+        counts = self._node_id in registration.isr or self._node_id in registration.elr
+        return not is_elsewhere and not counts
 
     def _follow(self, partition: Partition) -> None:
         """Fetch from the leader of ``partition``, if that is another broker."""

@@ -22,6 +22,7 @@ import logging
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+from moldau.broker.controller_channel import PASSING
 from moldau.broker.directory_assignments import DirectoryAssignments
 from moldau.broker.dynamic_config import DynamicConfig
 from moldau.broker.partition import Partition
@@ -100,10 +101,24 @@ class ReplicaMover:
 
     def resume(self) -> None:
         """Continue the moves that the last stop interrupted."""
-        for topic_partition in list(self._logs.future_logs):
+        for topic_partition, future in list(self._logs.future_logs.items()):
             partition = self._replicas.find(topic_partition)
-            if partition is not None and not partition.log.is_closed:
-                self.add(partition)
+            if partition is None or partition.log.is_closed:
+                continue
+            try:
+                # It may have lost its topic id with the power. Without one, its records would
+                # belong to nobody once it is the log.
+                self._logs.get_or_create(
+                    topic_partition,
+                    partition.log.config,
+                    partition.topic_id,
+                    log_dir=future.log_dir,
+                    is_future=True,
+                )
+            except ApiError as error:
+                logger.error("%s stays where it is: %s", topic_partition, error)
+                continue
+            self.add(partition)
 
     def add(self, partition: Partition) -> None:
         """Start the move of a replica whose future log exists."""
@@ -227,9 +242,11 @@ class ReplicaMover:
                 # Little enough for one turn of the loop: nothing is appended in between.
                 move.copy.copy(piece)
         except ApiError as error:
-            if error.code != ErrorCode.KAFKA_STORAGE_ERROR or not self._is_possible(move):
+            may_pass = error.code == ErrorCode.KAFKA_STORAGE_ERROR or error.code in PASSING
+            if not may_pass or not self._is_possible(move):
                 raise
-            # Usually a full disk, which may have space again later.
+            # Usually a full disk, which may have space again later, or no active controller. If
+            # that has recorded the new directory after all, the move must be completed.
             logger.warning("moving %s: %s", move.partition.topic_partition, error)
             await self._pause(move, self._configs.broker.replica_fetch_backoff_ms)
         return False

@@ -42,6 +42,8 @@ class SharedFlush:
         self._can_retry = can_retry
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
         self._requested = 0
+        # Up to where the flush counts that is under way.
+        self._flushing_to = 0
         self._is_flushing = False
         self._failure: BaseException | None = None
 
@@ -80,9 +82,13 @@ class SharedFlush:
             self._schedule()
 
     def truncated(self, end_offset: int) -> None:
-        """The log ends at ``end_offset`` now; what is beyond it cannot be waited for."""
+        """The log ends at ``end_offset`` now; what is beyond it cannot be waited for.
+
+        Nor does a flush that is under way count for what will be written there.
+        """
         self._waiting = deque((min(offset, end_offset), done) for offset, done in self._waiting)
         self._requested = min(self._requested, end_offset)
+        self._flushing_to = min(self._flushing_to, end_offset)
 
     def _schedule(self) -> None:
         if not self._is_flushing:
@@ -90,25 +96,25 @@ class SharedFlush:
             asyncio.get_running_loop().call_soon(self._flush)
 
     def _flush(self) -> None:
-        end_offset = self._log.log_end_offset
+        self._flushing_to = self._log.log_end_offset
         try:
             pending = self._log.flush_in_background()
         except Exception as error:
             self._on_failure(error, is_final=not self._can_retry)
             return
         if pending is None:
-            self._on_flushed(end_offset)
+            self._on_flushed(self._flushing_to)
             return
         waited: asyncio.Future[object] = asyncio.wrap_future(pending)  # type: ignore[arg-type]
-        waited.add_done_callback(lambda future: self._on_done(end_offset, future))
+        waited.add_done_callback(self._on_done)
 
-    def _on_done(self, end_offset: int, future: "asyncio.Future[object]") -> None:
+    def _on_done(self, future: "asyncio.Future[object]") -> None:
         if future.cancelled():
             self._on_failure(ApiError(ErrorCode.KAFKA_STORAGE_ERROR, "the flush was cancelled"))
             return
         error = future.exception()
         if error is None:
-            self._on_flushed(end_offset)
+            self._on_flushed(self._flushing_to)
         else:
             self._on_failure(error, is_final=not (self._can_retry and _is_passing(error)))
 

@@ -15,6 +15,7 @@ from moldau.broker.coordinator_runtime import CoordinatorRuntime
 from moldau.broker.dynamic_config import DynamicConfig
 from moldau.broker.group_runtime import group_hash
 from moldau.broker.hosted_shard import HostedShard
+from moldau.broker.late_imports import TRANSACTION_COORDINATOR
 from moldau.broker.metadata_cache import MetadataCache
 from moldau.broker.partition import Partition
 from moldau.broker.producer_ids import ProducerIds
@@ -26,7 +27,7 @@ from moldau.ids import INTERNAL_TOPICS, TRANSACTIONS_TOPIC
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.features import TRANSACTION_VERSION
 from moldau.metadata.image import MetadataImage
-from moldau.network.turns import Steps
+from moldau.network.turns import Steps, Turns
 from moldau.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnResult,
@@ -61,6 +62,7 @@ class TransactionRuntime:
         producer_ids: ProducerIds,
         new_sender: "Callable[[], MarkerSender]",
         clock: Clock,
+        turns: Turns,
     ) -> None:
         self._configs = configs
         self._metadata = metadata
@@ -69,7 +71,14 @@ class TransactionRuntime:
         self._clock = clock
         self._sender: MarkerSender | None = None
         self._runtime: CoordinatorRuntime[TransactionShard] = CoordinatorRuntime(
-            TRANSACTIONS_TOPIC, configs.static.node_id, self._host, replicas, topic_creation, clock
+            TRANSACTIONS_TOPIC,
+            configs.static.node_id,
+            self._host,
+            TRANSACTION_COORDINATOR,
+            replicas,
+            topic_creation,
+            clock,
+            turns,
         )
 
     # --- look-ups, on the hot path

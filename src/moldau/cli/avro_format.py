@@ -7,11 +7,11 @@ In that encoding a value of a union is wrapped in an object that names its type,
 
 import io
 import json
-from pathlib import Path
 from typing import Any, Final
 
 from moldau.cli.errors import CommandError, UsageError
 from moldau.cli.field_formats import FieldFormat
+from moldau.cli.text_files import read_text
 
 _MAGIC: Final = b"\0"
 _HEADER_BYTES: Final = 5
@@ -26,7 +26,7 @@ def avro_format(option: str, where: str) -> FieldFormat:
     file, _, schema_id = where.partition("#")
     if schema_id and not (schema_id.isdigit() and int(schema_id) < 1 << 31):
         raise UsageError(f"{option} avro:{where}: the schema id {schema_id!r} is not a number")
-    text = Path(file).read_text()
+    text = read_text(file)
     try:
         schema = fastavro.parse_schema(json.loads(text))
     except Exception as error:

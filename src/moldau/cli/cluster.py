@@ -1,4 +1,4 @@
-"""Run a whole cluster on this machine, and look after it.
+"""Run a whole cluster on this machine, and check the health of any cluster.
 
 moldau cluster start --brokers 3
 moldau cluster start --brokers 3 --data-dir ./cluster --listen localhost:9092
@@ -7,8 +7,8 @@ moldau cluster stop
 moldau cluster health --bootstrap-server localhost:9092
 
 Every node is a process with a server.properties of its own, in the data
-directory of the cluster. The step to several machines is to copy these files
-and to change the addresses in them.
+directory of the cluster. To run the nodes on several machines, copy these
+files and change the addresses in them.
 """
 
 import argparse
@@ -23,7 +23,9 @@ from moldau.cli.output import add_bootstrap, add_format
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     start = _verb(verbs, "start", "run a cluster until Ctrl-C or SIGTERM", _start)
-    start.add_argument("--brokers", metavar="N", type=int, help="default: 3, or those there are")
+    start.add_argument(
+        "--brokers", metavar="N", type=int, help="default: 3, or as many as the cluster has"
+    )
     start.add_argument(
         "--controllers",
         metavar="N",
@@ -48,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_format(start)
     add_format(_verb(verbs, "status", "show the nodes of a cluster on this machine", _status))
     _verb(verbs, "stop", "stop a cluster on this machine", _stop)
-    health = add_verb(verbs, "health", "show what is wrong with a cluster, and what helps")
+    health = add_verb(verbs, "health", "show what is wrong with a cluster, and how to fix it")
     health.set_defaults(action=_health)
     add_bootstrap(health)
     add_format(health)
@@ -74,7 +76,7 @@ def _directory(options: argparse.Namespace) -> Path:
         return Path(os.path.abspath(options.data_dir))
     from moldau.cli.start import default_data_dir
 
-    return default_data_dir(os.environ).with_name("moldau-cluster")
+    return Path(default_data_dir(os.environ)).with_name("moldau-cluster")
 
 
 def _start(options: argparse.Namespace) -> int:

@@ -83,15 +83,15 @@ def _partition_findings(state: ClusterState) -> list[HealthFinding]:
         )
     holding = [each for each in online if each.eligible_leader_replicas]
     if holding:
-        nodes = _ids(node for each in holding for node in each.eligible_leader_replicas)
+        nodes = _brokers(node for each in holding for node in each.eligible_leader_replicas)
         found.append(
             HealthFinding(
                 Severity.WARNING,
                 "eligible-leader-replicas",
                 f"{plural(len(holding), 'partition')} with eligible leader replicas out of sync",
                 _names(holding),
-                f"keep the data of the brokers {nodes}: if the ISR is lost, they can lead without "
-                "losing records",
+                f"keep the data of {nodes}, which can lead without losing records if the ISR is "
+                "lost",
             )
         )
     return found
@@ -110,7 +110,7 @@ def _offline(offline: Sequence[PartitionState]) -> list[HealthFinding]:
                 f"{plural(len(recoverable), 'partition')} without a leader: their eligible leader "
                 "replicas, which have all acknowledged records, are not in service",
                 _names(recoverable),
-                f"start one of the brokers {nodes}: it becomes the leader without losing records",
+                f"start broker {nodes.replace(', ', ' or ')}: it can lead without losing records",
             )
         )
     if lost:
@@ -174,8 +174,8 @@ def _skew(state: ClusterState, live: set[int]) -> list[HealthFinding]:
                 "leader-skew",
                 f"{plural(len(away), 'partition')} not led by the preferred replica",
                 _names(away),
-                "'moldau partitions elect-leaders --all' gives leadership back; by itself it "
-                "happens every leader.imbalance.check.interval.seconds",
+                "'moldau partitions elect-leaders --all' gives leadership back; the controller "
+                "does so by itself every leader.imbalance.check.interval.seconds",
             )
         )
     counts = dict.fromkeys(sorted(live), 0)
@@ -225,8 +225,14 @@ def _quorum_findings(quorum: QuorumDescription) -> list[HealthFinding]:
 
 
 def _start_remedy(states: Sequence[PartitionState]) -> str:
-    missing = _ids(n for each in states for n in each.replicas if n not in each.isr)
-    return f"start or repair the brokers {missing}"
+    missing = _brokers(n for each in states for n in each.replicas if n not in each.isr)
+    return f"start or repair {missing}"
+
+
+def _brokers(nodes: Iterable[int]) -> str:
+    """``broker 2``, or ``brokers 2, 3``."""
+    ids = _ids(nodes)
+    return f"brokers {ids}" if "," in ids else f"broker {ids}"
 
 
 def _ids(nodes: Iterable[int]) -> str:

@@ -1,6 +1,7 @@
 """Runs the processes of a cluster in this terminal, or without one, until a signal or ``q``."""
 
 import json
+import shutil
 import signal
 import sys
 import time
@@ -86,6 +87,9 @@ class ClusterRun:
         """Start the nodes, serve, stop them; returns the exit code."""
         with self._signals.caught():
             started_s = time.monotonic()
+            if self._has_table:
+                nodes = plural(len(self._processes.nodes), "node")
+                print(f"moldau cluster: starting {nodes} ...", flush=True)
             self._processes.start(lambda: self._signals.is_stopping)
             try:
                 if not self._signals.is_stopping:
@@ -153,6 +157,7 @@ class ClusterRun:
             watch.latest,
             selected=self._selected if has_keys else None,
             message=self._message,
+            width=shutil.get_terminal_size().columns,
         )
 
     def _answering(self) -> str:
@@ -216,18 +221,18 @@ class ClusterRun:
         if key == "r":
             process.terminate()
             self._restarting.append(node_id)
-            self._message = f"node {node_id} restarts"
+            self._message = f"restarting node {node_id}"
         elif not process.is_running:
-            self._message = f"node {node_id} does not run; r starts it"
+            self._message = f"node {node_id} is not running; r starts it"
         elif key == "k":
             process.kill()
             self._message = f"killed node {node_id} (SIGKILL); r starts it again"
         elif process.is_paused:
             process.resume()
-            self._message = f"node {node_id} goes on"
+            self._message = f"resumed node {node_id}"
         else:
             process.pause()
-            self._message = f"paused node {node_id} (SIGSTOP); p lets it go on"
+            self._message = f"paused node {node_id} (SIGSTOP); p resumes it"
 
     def _add(self) -> None:
         try:

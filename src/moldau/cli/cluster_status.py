@@ -38,7 +38,7 @@ def show_status(path: Path, *, is_json: bool) -> int:
         by_id = {node.node_id: node for node in nodes}
         for each in described["nodes"]:
             each["state"] = known[each["id"]]["state"] if each["id"] in known else "stopped"
-            each["controller"] = controller_state(by_id[each["id"]], seen)
+            each["controller"] = controller_state(by_id[each["id"]], seen) if each["pid"] else None
             each["leaders"] = seen.leaders.get(each["id"], 0) if seen else None
             each["under_replicated"] = seen.under_replicated.get(each["id"], 0) if seen else None
         print_json({"running": is_running, "pid": (document or {}).get("pid"), **described})
@@ -50,10 +50,10 @@ def show_status(path: Path, *, is_json: bool) -> int:
         state = known[node.node_id]["state"] if node.node_id in known else "stopped"
         rows.append(NodeRow(node, state, pid, usage.sample(pid)))
     if is_running:
-        print(f"The cluster in {path} runs (process {(document or {}).get('pid')}).")
+        print(f"The cluster in {path} is running (process {(document or {}).get('pid')}).")
         print(f"--bootstrap-server {bootstrap}")
     else:
-        print(f"The cluster in {path} does not run.")
+        print(f"The cluster in {path} is not running.")
     for line in cluster_lines(rows, seen):
         print(line)
     return 0 if is_running else 1
@@ -70,7 +70,7 @@ def stop_cluster(path: Path) -> int:
     """Stop the cluster in ``path``, and return when all its nodes have stopped."""
     directory = ClusterDirectory(path)
     if not directory.is_running:
-        print(f"The cluster in {path} does not run.")
+        print(f"The cluster in {path} is not running.")
         return 0
     document = directory.running()
     if document is None:

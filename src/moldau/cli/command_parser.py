@@ -5,11 +5,23 @@ in the list below it, so here the usage names only the required ones.
 """
 
 import argparse
-from typing import Any
+from typing import Any, Final
+
+# As wide as a terminal that does not say how wide it is.
+_WIDTH_FOR_CHECKS: Final = 80
 
 
 class CommandParser(argparse.ArgumentParser):
     """Sub-parsers made by ``add_subparsers`` are of this class too."""
+
+    _is_printing = False
+
+    def _get_formatter(self) -> argparse.HelpFormatter:
+        if self._is_printing:
+            return super()._get_formatter()
+        # argparse also makes a formatter to check each argument that is added. Without a width it
+        # would import shutil, bz2 and lzma to ask the terminal, which a broker never needs.
+        return argparse.HelpFormatter(self.prog, width=_WIDTH_FOR_CHECKS)
 
     def format_usage(self) -> str:
         self._shorten_usage()
@@ -20,6 +32,7 @@ class CommandParser(argparse.ArgumentParser):
         return super().format_help()
 
     def _shorten_usage(self) -> None:
+        self._is_printing = True
         if self.usage is not None:
             return
         options = [each for each in self._actions if each.option_strings and each.dest != "help"]

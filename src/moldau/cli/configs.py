@@ -9,11 +9,12 @@ moldau configs alter --broker-defaults --delete-config message.max.bytes
 
 import argparse
 import re
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from moldau.cli.admin_command import admin_of
 from moldau.cli.command_parser import add_verb
-from moldau.cli.errors import UsageError
+from moldau.cli.errors import CommandError, UsageError
 from moldau.cli.output import add_bootstrap, add_format, print_json, print_table
 from moldau.client.admin import Admin, ConfigChange, ResourceType
 from moldau.config.definition import SettingType
@@ -26,6 +27,8 @@ _ENTITY_TYPES = {
     "client-metrics": ResourceType.CLIENT_METRICS,
     "groups": ResourceType.GROUP,
 }
+# Every setting that these know is described, whether it is set or not.
+_ALWAYS_DESCRIBED = (ResourceType.TOPIC, ResourceType.BROKER, ResourceType.GROUP)
 # A comma inside brackets does not end a setting.
 _SEPARATOR = re.compile(r",(?![^\[]*\])")
 
@@ -84,6 +87,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _entity(options: argparse.Namespace) -> tuple[ResourceType, str]:
+    if options.entity_type is None and (options.entity_name is not None or options.entity_default):
+        option = "--entity-default" if options.entity_default else "--entity-name"
+        raise UsageError(f"{option}: goes with --entity-type")
     if options.topic is not None:
         return ResourceType.TOPIC, options.topic
     if options.broker is not None:
@@ -92,6 +98,8 @@ def _entity(options: argparse.Namespace) -> tuple[ResourceType, str]:
         return ResourceType.BROKER, ""
     resource = _ENTITY_TYPES[options.entity_type]
     if options.entity_default:
+        if options.entity_name is not None:
+            raise UsageError("give --entity-name or --entity-default, not both")
         if resource is not ResourceType.BROKER:
             raise UsageError("--entity-default: only brokers have cluster-wide defaults")
         return resource, ""
@@ -103,6 +111,7 @@ def _entity(options: argparse.Namespace) -> tuple[ResourceType, str]:
 def _describe(admin: Admin, resource: ResourceType, name: str, options: argparse.Namespace) -> None:
     wanted = options.settings or None
     entries = admin.describe_configs(resource, name, wanted)
+    _require_known(resource, name, options.settings, entries)
     if not options.all and not wanted:
         entries = [entry for entry in entries if _is_own(resource, entry.source)]
     if options.format == "json":
@@ -141,10 +150,41 @@ def _alter(admin: Admin, resource: ResourceType, name: str, options: argparse.Na
         changes += [(key, ConfigChange.DELETE, None) for key in keys if key]
     if not changes:
         raise UsageError("configs alter: --add-config or --delete-config is required")
+    deleted = [key for key, change, _ in changes if change is ConfigChange.DELETE]
+    if deleted:
+        # The broker takes a misspelt name for a setting that is not set.
+        described = name or _any_broker(admin)
+        entries = admin.describe_configs(resource, described, deleted)
+        _require_known(resource, described, deleted, entries)
     admin.alter_configs(resource, name, changes, validate_only=options.validate_only)
-    what = name or "all brokers"
+    what = _title(resource, name)
     verb = "Would change" if options.validate_only else "Changed"
     print(f"{verb} {', '.join(key for key, _, _ in changes)} of {what}.")
+
+
+def _require_known(
+    resource: ResourceType, name: str, names: Collection[str], entries: Sequence[ConfigEntry]
+) -> None:
+    """Raises CommandError if one of ``names`` is not among the settings found."""
+    if resource not in _ALWAYS_DESCRIBED or not name:
+        return
+    found = {entry.name for entry in entries}
+    for each in names:
+        if each not in found and not each.startswith("listener.name."):
+            raise CommandError(
+                f"{_title(resource, name)} has no setting {each}; --all shows those it has"
+            )
+
+
+def _any_broker(admin: Admin) -> str:
+    """The id of a broker: all of them know the same settings."""
+    return str(admin.nodes.brokers()[0].node_id)
+
+
+def _title(resource: ResourceType, name: str) -> str:
+    if not name:
+        return "all brokers"
+    return f"{resource.name.lower().replace('_', ' ')} {name}"
 
 
 def _is_own(resource: ResourceType, source: ConfigSource) -> bool:

@@ -1,4 +1,4 @@
-"""Run Kafka Connect workers on Spark, and look after connectors.
+"""Run Kafka Connect workers on Spark, and manage connectors.
 
 moldau connect worker connect-distributed.properties
 moldau connect standalone connect-standalone.properties file-source.properties
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     restart = _verb(verbs, "restart", "restart connectors and their tasks", commands.restart)
     restart.add_argument("names", nargs="+", metavar="NAME", help="names of connectors")
     restart.add_argument("--only-failed", action="store_true", help="only what has failed of each")
-    offsets = _verb(verbs, "offsets", "show or change how far a connector is", commands.offsets)
+    offsets = _verb(verbs, "offsets", "show or change the offsets of a connector", commands.offsets)
     _add_name(offsets)
     how = offsets.add_mutually_exclusive_group()
     how.add_argument("--reset", action="store_true", help="remove all offsets: it starts over")
@@ -73,7 +73,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--all", action="store_true", help="converters, transforms and predicates too"
     )
     add_format(plugins)
-    validate = _verb(verbs, "validate", "check a configuration, all of it", commands.validate)
+    validate = _verb(
+        verbs, "validate", "validate the configuration of a connector", commands.validate
+    )
     validate.add_argument("what", metavar="FILE|CLASS", help="a configuration file, or a class")
     _add_config(validate)
     add_format(validate)

@@ -10,9 +10,11 @@ moldau consume page-views --key-format windowed:text --value-format long
 
 import argparse
 import contextlib
+import signal
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from moldau.cli.errors import CommandError, UsageError
 from moldau.cli.field_formats import (
@@ -21,6 +23,7 @@ from moldau.cli.field_formats import (
     parse_format,
     parse_kafka_class,
 )
+from moldau.cli.option_types import count, seconds
 from moldau.cli.output import add_bootstrap, plural, security_of
 from moldau.cli.partition_lists import parse_partitions
 from moldau.cli.record_output import PrintFormat, json_line, line_printer, terminal_line
@@ -55,12 +58,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="join this consumer group: start at its committed offsets and commit; "
         "--from-beginning applies to partitions without a committed offset",
     )
-    end = parser.add_argument_group("when to stop (default: at Ctrl-C)")
-    end.add_argument("--max-messages", type=int, metavar="N", help="after N records")
+    end = parser.add_argument_group("when to stop (default: at Ctrl-C or SIGTERM)")
+    end.add_argument("--max-messages", type=count, metavar="N", help="after N records")
     end.add_argument(
-        "--timeout", type=float, metavar="SECONDS", help="when no record arrives for this long"
+        "--timeout", type=seconds, metavar="SECONDS", help="when no record arrives for this long"
     )
-    end.add_argument("--timeout-ms", type=int, metavar="MS", help=argparse.SUPPRESS)
+    end.add_argument("--timeout-ms", type=count, metavar="MS", help=argparse.SUPPRESS)
     end.add_argument("--to-end", action="store_true", help="at the current end of the topic")
     _add_printing(parser)
     parser.add_argument(
@@ -105,13 +108,11 @@ def run(options: argparse.Namespace) -> int:
     topic = options.name or options.topic
     if not topic:
         raise UsageError("consume: a topic name is required")
-    if options.max_messages is not None and options.max_messages < 0:
-        raise UsageError(f"--max-messages {options.max_messages}: must be 0 or greater")
     to_line = _line_function(options)
     with _consumer(topic, options) as consumer:
         printer = RecordPrinter(consumer, topic, to_line, options)
         # Ctrl-C is the usual way to stop it; only whole lines have been printed.
-        with contextlib.suppress(KeyboardInterrupt):
+        with contextlib.suppress(KeyboardInterrupt), _interrupted_by_sigterm():
             if isinstance(consumer, Consumer):
                 partitions = _partitions(consumer, topic, options)
                 consumer.assign(_starts(consumer, partitions, options))
@@ -119,6 +120,19 @@ def run(options: argparse.Namespace) -> int:
     if sys.stderr.isatty():
         print(f"Read {plural(printer.count, 'record')}.", file=sys.stderr)
     return 0
+
+
+@contextlib.contextmanager
+def _interrupted_by_sigterm() -> Iterator[None]:
+    """Within this block SIGTERM stops as Ctrl-C does, so that a member leaves its group."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _consumer(topic: str, options: argparse.Namespace) -> Consumer | GroupConsumer:
@@ -168,7 +182,7 @@ def _starts(
     if options.from_time is not None:
         wall_ms = time.time_ns() // 1_000_000
         return consumer.offsets_at(
-            dict.fromkeys(partitions, parse_time(options.from_time, wall_ms))
+            dict.fromkeys(partitions, parse_time(options.from_time, wall_ms, "--from-time"))
         )
     if text in ("earliest", "latest"):
         timestamp = EARLIEST if text == "earliest" else LATEST

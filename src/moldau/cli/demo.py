@@ -27,6 +27,8 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Final, NoReturn, TextIO
 
+from moldau.cli.option_types import positive_int, positive_seconds
+
 if TYPE_CHECKING:
     from moldau.streams.app import App
     from moldau.streams.progress import QueryProgress
@@ -40,12 +42,15 @@ _REMOVAL_PAUSE_S: Final = 0.1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--seconds", metavar="N", type=float, help="stop N seconds after the first window appears"
+        "--seconds",
+        metavar="N",
+        type=positive_seconds,
+        help="stop N seconds after the first window appears",
     )
     parser.add_argument(
         "--clicks-per-second",
         metavar="N",
-        type=int,
+        type=positive_int,
         default=1000,
         help="how fast the visitors click (default: 1000)",
     )

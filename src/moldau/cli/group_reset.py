@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from moldau.cli.errors import CommandError, UsageError
 from moldau.cli.output import plural, print_json, print_table
+from moldau.cli.text_files import read_text
 from moldau.cli.times import parse_time
 from moldau.client.cluster import Cluster
 from moldau.client.group_admin import GroupAdmin
@@ -83,6 +84,8 @@ class Move(NamedTuple):
 
 
 def run(cluster: Cluster, group_ids: list[str], options: argparse.Namespace) -> None:
+    if options.export and options.format == "json":
+        raise UsageError("--export prints CSV: omit --format json")
     groups = GroupAdmin(cluster)
     moves: list[Move] = []
     for group_id in group_ids:
@@ -214,7 +217,7 @@ def _wanted(
 
 def _timestamp(options: argparse.Namespace, wall_ms: int) -> int:
     if options.to_datetime is not None:
-        return parse_time(options.to_datetime, wall_ms)
+        return parse_time(options.to_datetime, wall_ms, "--to-datetime")
     text: str = options.by_duration
     iso = _ISO_DURATION.fullmatch(text)
     if iso is not None:
@@ -232,18 +235,17 @@ def read_csv(path: Path, group_id: str, *, is_only: bool) -> Offsets:
         CommandError: a line is malformed, or the group is not in the file.
     """
     offsets: Offsets = {}
-    with path.open(newline="") as file:
-        for number, row in enumerate(csv.reader(file), 1):
-            fields = [field.strip() for field in row]
-            if not any(fields):
-                continue
-            if len(fields) == 3 and is_only:
-                fields = [group_id, *fields]
-            if len(fields) != 4 or not (fields[2].isdigit() and fields[3].isdigit()):
-                form = "topic,partition,offset" if is_only else "group,topic,partition,offset"
-                raise CommandError(f"{path}: line {number}: expected {form}")
-            if fields[0] == group_id:
-                offsets[TopicPartition(fields[1], int(fields[2]))] = int(fields[3])
+    for number, row in enumerate(csv.reader(read_text(path).splitlines()), 1):
+        fields = [field.strip() for field in row]
+        if not any(fields):
+            continue
+        if len(fields) == 3 and is_only:
+            fields = [group_id, *fields]
+        if len(fields) != 4 or not (fields[2].isdigit() and fields[3].isdigit()):
+            form = "topic,partition,offset" if is_only else "group,topic,partition,offset"
+            raise CommandError(f"{path}: line {number}: expected {form}")
+        if fields[0] == group_id:
+            offsets[TopicPartition(fields[1], int(fields[2]))] = int(fields[3])
     if not offsets:
         raise CommandError(f"{path} contains no offsets of group {group_id}")
     return offsets

@@ -11,7 +11,8 @@ moldau groups delete billing
 """
 
 import argparse
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
 from moldau.cli import group_reset
 from moldau.cli.admin_command import add_admin_verb, admin_of
@@ -27,6 +28,18 @@ from moldau.client.group_admin import GroupAdmin, GroupDescription, GroupMember
 from moldau.client.offsets import LATEST, list_offsets
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import TopicPartition
+
+_STATES: Final = (
+    "PreparingRebalance",
+    "CompletingRebalance",
+    "Assigning",
+    "Reconciling",
+    "Stable",
+    "Empty",
+    "Dead",
+    "NotReady",
+)
+_TYPES: Final = ("classic", "consumer", "share", "streams")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -100,7 +113,8 @@ def _described(groups: GroupAdmin, options: argparse.Namespace) -> list[GroupDes
 
 def _list(cluster: Cluster, options: argparse.Namespace) -> None:
     listed = GroupAdmin(cluster).list_groups(
-        states=_words(options.state), types=_words(options.type)
+        states=_words("--state", options.state, _STATES),
+        types=_words("--type", options.type, _TYPES),
     )
     if options.format == "json":
         print_json(
@@ -122,8 +136,13 @@ def _list(cluster: Cluster, options: argparse.Namespace) -> None:
             print(each.group_id)
 
 
-def _words(text: str | None) -> list[str]:
-    return [word.strip() for word in (text or "").split(",") if word.strip()]
+def _words(option: str, text: str | None, known: Sequence[str]) -> list[str]:
+    """The words in a list, which may be in upper or lower case. Raises UsageError."""
+    words = [word.strip() for word in (text or "").split(",") if word.strip()]
+    for word in words:
+        if word.lower() not in map(str.lower, known):
+            raise UsageError(f"{option} {word}: choose from {', '.join(known)}")
+    return words
 
 
 class PartitionLag(NamedTuple):

@@ -7,6 +7,7 @@ Exit codes: 0 success, 1 failure, 2 invalid command line, 130 interrupted.
 """
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from moldau.cli.errors import UsageError
 
 COMMANDS: Final = {
     "start": "run a broker",
-    "cluster": "run a whole cluster on this machine, check the health of any",
+    "cluster": "run a cluster on this machine, check the health of any cluster",
     "topics": "create, list, describe, alter and delete topics, delete records",
     "partitions": "list partitions, move their replicas, elect leaders",
     "brokers": "list and unregister brokers",
@@ -29,7 +30,7 @@ COMMANDS: Final = {
     "configs": "describe and alter configurations of topics and brokers",
     "storage": "format, verify and dump data directories",
     "stream": "run and inspect streaming apps on Spark",
-    "connect": "run Kafka Connect workers on Spark, look after connectors",
+    "connect": "run Kafka Connect workers on Spark, manage connectors",
     "sql": "query topics with SQL, on Spark",
     "demo": "run a whole pipeline: broker, clicks, Spark, live counts",
 }
@@ -42,6 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     is_debug = "--debug" in given
     given = [argument for argument in given if argument != "--debug"]
+    _escape_what_cannot_be_encoded()
     try:
         return _run(given, is_debug)
     except SystemExit as stop:
@@ -58,6 +60,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(f"moldau: {_explain(error)}", file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
+
+
+def _escape_what_cannot_be_encoded() -> None:
+    """Where output is not UTF-8, print other characters as escapes instead of failing."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _run(given: list[str], is_debug: bool) -> int:
@@ -117,6 +125,8 @@ def _explain(error: Exception) -> str:
         )
     if isinstance(error, ApiError) and not isinstance(error, SecurityError):
         return f"{error} ({error.code.name})"
+    if isinstance(error, UnicodeEncodeError):
+        return f"{error.object!r} is not UTF-8"
     # The message of an exception that Moldau defines is written for the user.
     if type(error).__module__.startswith("moldau.") or isinstance(error, ValueError):
         return str(error)

@@ -5,10 +5,12 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from moldau.client.security import Security, is_security_setting, parse_security
-from moldau.config.properties import parse_properties
+from moldau.cli.option_types import positive_seconds
+
+if TYPE_CHECKING:
+    from moldau.client.security import Security
 
 DEFAULT_BOOTSTRAP = "localhost:9092"
 
@@ -17,6 +19,7 @@ def add_bootstrap(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bootstrap-server",
         metavar="HOST:PORT",
+        type=_addresses,
         default=DEFAULT_BOOTSTRAP,
         help=f"brokers to connect to, comma-separated (default: {DEFAULT_BOOTSTRAP})",
     )
@@ -24,10 +27,24 @@ def add_bootstrap(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--request-timeout",
         metavar="SECONDS",
-        type=float,
+        type=positive_seconds,
         default=30.0,
         help="how long to wait for a response (default: 30)",
     )
+
+
+def _addresses(text: str) -> str:
+    """``text``, if it names brokers. Raises ArgumentTypeError."""
+    if text == DEFAULT_BOOTSTRAP:
+        return text
+    # Imported late, as below: some commands only pass it on, and are to be quick.
+    from moldau.client.cluster import parse_bootstrap
+
+    try:
+        parse_bootstrap(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 def add_command_config(parser: argparse.ArgumentParser) -> None:
@@ -40,12 +57,17 @@ def add_command_config(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def security_of(options: argparse.Namespace) -> Security:
+def security_of(options: argparse.Namespace) -> "Security":
     """The security settings in ``--command-config``. Raises ValueError."""
+    from moldau.client.security import parse_security
+
     return parse_security(options.command_config)
 
 
 def _properties_file(path: str) -> dict[str, str]:
+    from moldau.client.security import is_security_setting
+    from moldau.config.properties import parse_properties
+
     try:
         settings = parse_properties(Path(path).read_text())
     except (OSError, ValueError) as error:
@@ -66,7 +88,9 @@ def add_format(parser: argparse.ArgumentParser) -> None:
 
 def print_json(value: Any) -> None:
     """Print one JSON document, indented."""
-    json.dump(value, sys.stdout, indent=2, ensure_ascii=False)
+    # Other encodings may lack a character; JSON has an escape for every one.
+    is_utf8 = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    json.dump(value, sys.stdout, indent=2, ensure_ascii=not is_utf8)
     sys.stdout.write("\n")
 
 

@@ -14,7 +14,8 @@ from typing import Any
 
 from moldau.cli import reassign
 from moldau.cli.admin_command import add_admin_verb, admin_of
-from moldau.cli.errors import UsageError
+from moldau.cli.errors import CommandError, UsageError
+from moldau.cli.option_types import count
 from moldau.cli.output import (
     add_format,
     plural,
@@ -30,12 +31,14 @@ from moldau.errors import ErrorCode
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     listing = _verb(verbs, "list", "list partitions with their replicas", _list)
-    only = listing.add_argument_group("only those").add_mutually_exclusive_group()
+    only = listing.add_argument_group("only partitions").add_mutually_exclusive_group()
     only.add_argument("--under-replicated", action="store_true", help="with replicas out of sync")
     only.add_argument("--under-min-isr", action="store_true", help="with too small an ISR to write")
     only.add_argument("--at-min-isr", action="store_true", help="that cannot lose one more replica")
     only.add_argument("--offline", action="store_true", help="without a leader")
-    listing.add_argument("--broker", metavar="ID", type=int, help="only those with a replica there")
+    listing.add_argument(
+        "--broker", metavar="ID", type=count, help="only partitions with a replica on this broker"
+    )
     add_format(listing)
 
     moving = _verb(verbs, "reassign", "move replicas to other brokers", _reassign)
@@ -43,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_format(moving)
 
     elect = _verb(verbs, "elect-leaders", "make the preferred replicas leaders", _elect)
-    elect.add_argument("--all", action="store_true", help="of all partitions")
+    elect.add_argument("--all", action="store_true", help="for all partitions")
     elect.add_argument(
         "--unclean",
         action="store_true",
@@ -77,6 +80,8 @@ def _list(admin: Admin, options: argparse.Namespace) -> None:
         minimum = partitions.min_insync_replicas(topics)
     is_wanted = _filter(options, minimum)
     states = [each for each in states if is_wanted(each)]
+    if options.broker is not None and not states:
+        _require_broker(admin, options.broker)
     if options.format == "json":
         print_json([_json(each) for each in states])
         return
@@ -94,6 +99,14 @@ def _list(admin: Admin, options: argparse.Namespace) -> None:
         for each in states
     ]
     print_table(header, rows)
+
+
+def _require_broker(admin: Admin, node_id: int) -> None:
+    """Raises CommandError if nothing is known of a broker; one that is gone may have replicas."""
+    ids = [each.node_id for each in admin.nodes.brokers()]
+    if node_id not in ids:
+        known = ", ".join(map(str, ids))
+        raise CommandError(f"--broker {node_id}: there is no such broker; the cluster has {known}")
 
 
 def _filter(

@@ -17,6 +17,7 @@ from typing import BinaryIO
 
 from moldau.cli.errors import CommandError, UsageError
 from moldau.cli.field_formats import FORMATS_HELP, FieldFormat, parse_format
+from moldau.cli.option_types import count, positive_int, positive_seconds
 from moldau.cli.output import add_bootstrap, plural, security_of
 from moldau.cli.progress import Progress
 from moldau.cli.record_input import (
@@ -50,9 +51,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--key-format", metavar="FORMAT", help=f"encode the key as {FORMATS_HELP}")
     parser.add_argument("--value-format", metavar="FORMAT", help="encode the value likewise")
     lines = parser.add_argument_group("lines of text or hex (default: the line is the value)")
-    lines.add_argument("--key-separator", metavar="TEXT", help="a key and this come first")
     lines.add_argument(
-        "--parse-headers", action="store_true", help="name:value,... and a tab come first"
+        "--key-separator",
+        metavar="TEXT",
+        help="what separates the key, which comes first, from the value",
+    )
+    lines.add_argument(
+        "--parse-headers", action="store_true", help="the line begins with name:value,... and a tab"
     )
     lines.add_argument("--null-marker", metavar="TEXT", help="a key or value that means null")
     lines.add_argument(
@@ -72,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="this header; may be repeated",
     )
-    same.add_argument("--partition", type=int, metavar="N", help="this partition")
+    same.add_argument("--partition", type=count, metavar="N", help="this partition")
     same.add_argument(
         "--timestamp",
         metavar="TIME",
@@ -96,20 +101,20 @@ def _add_sending(parser: argparse.ArgumentParser) -> None:
     )
     sending.add_argument(
         "--batch-size",
-        type=int,
+        type=positive_int,
         metavar="BYTES",
         help=f"the batch size (default: {_BATCH_BYTES}, or {_FILE_BATCH_BYTES} from a file)",
     )
     sending.add_argument(
         "--linger-ms",
-        type=int,
+        type=count,
         default=5,
         metavar="MS",
         help="how long a batch waits for more records (default: 5)",
     )
     sending.add_argument(
         "--delivery-timeout",
-        type=float,
+        type=positive_seconds,
         default=120.0,
         metavar="SECONDS",
         help="how long to try to deliver a record (default: 120)",
@@ -125,6 +130,8 @@ def run(options: argparse.Namespace) -> int:
     if options.file and options.file != "-":
         with open(options.file, "rb", buffering=0) as source:
             return _produce(topic, source, parse, options)
+    if sys.stdin is None:
+        raise CommandError("produce: standard input is closed; pipe lines into it, or use --file")
     return _produce(topic, sys.stdin.buffer, parse, options)
 
 
@@ -244,9 +251,11 @@ def read_lines(source: BinaryIO, on_pause: Callable[[], None], pause_s: float) -
 def _parser(options: argparse.Namespace) -> Callable[[bytes], InputRecord]:
     """A function from a line to a record, with what the options set for every record."""
     wall_ms = time.time_ns() // 1_000_000
-    timestamp = None if options.timestamp is None else parse_time(options.timestamp, wall_ms)
+    timestamp = (
+        None if options.timestamp is None else parse_time(options.timestamp, wall_ms, "--timestamp")
+    )
     form = _line_format(options)
-    key = None if options.key is None else options.key.encode()
+    key = None if options.key is None else options.key.encode("utf-8", "surrogateescape")
     if key is not None and form.key_format is not None:
         key = encoded(form.key_format.from_text, key)
     headers = []
@@ -254,7 +263,7 @@ def _parser(options: argparse.Namespace) -> Callable[[bytes], InputRecord]:
         name, equals, value = text.partition("=")
         if not equals:
             raise UsageError(f"--header {text}: expected name=value")
-        headers.append((name, value.encode()))
+        headers.append((name, value.encode("utf-8", "surrogateescape")))
     extra = tuple(headers)
     parse_line = line_parser(form)
 

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_format(
         add_admin_verb(verbs, "describe", "show the active controller, voters and observers", _show)
     )
-    add = add_admin_verb(verbs, "add-controller", "let a controller vote", _add)
+    add = add_admin_verb(verbs, "add-controller", "add a controller to the voters", _add)
     add.add_argument(
         "properties", metavar="server.properties", help="the settings of the controller to add"
     )
@@ -35,7 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of its metadata directory (default: from meta.properties, on its own machine)",
     )
     add.add_argument("--dry-run", action="store_true", help="only show what would be done")
-    remove = add_admin_verb(verbs, "remove-controller", "let a controller vote no more", _remove)
+    remove = add_admin_verb(
+        verbs, "remove-controller", "remove a controller from the voters", _remove
+    )
     remove.add_argument("controller", metavar="ID", type=int, help="its node id")
     remove.add_argument(
         "--directory-id",
@@ -146,8 +148,14 @@ def _add(nodes: NodeAdmin, options: argparse.Namespace) -> None:
 def _remove(nodes: NodeAdmin, options: argparse.Namespace) -> None:
     node_id = options.controller
     directory_id = _directory_id(options)
+    quorum = nodes.describe_quorum()
     if directory_id is None:
-        directory_id = _voter(nodes.describe_quorum(), node_id).directory_id
+        directory_id = _voter(quorum, node_id).directory_id
+    if len(quorum.voters) == 1:
+        raise CommandError(
+            f"controller {node_id} is the only voter: add another with 'moldau quorum "
+            "add-controller' first"
+        )
     what = f"controller {node_id} with directory {uuid_to_str(directory_id)}"
     if options.dry_run:
         print(f"Would remove {what}.")
@@ -176,7 +184,10 @@ def _directory_id(options: argparse.Namespace) -> bytes | None:
     try:
         return uuid_from_str(options.directory_id)
     except ValueError:
-        raise UsageError(f"--directory-id {options.directory_id}: is not an id") from None
+        raise UsageError(
+            f"--directory-id {options.directory_id}: not a directory id; 'moldau quorum describe' "
+            "shows them"
+        ) from None
 
 
 def _stored_directory_id(path: str) -> bytes:

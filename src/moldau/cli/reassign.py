@@ -4,15 +4,16 @@ Nothing is changed without ``--execute``.
 """
 
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
 from typing import Any, Final
 
 from moldau.cli.errors import CommandError, UsageError
+from moldau.cli.option_types import positive_int
 from moldau.cli.output import plural, print_json, print_table
 from moldau.cli.partition_names import selected
+from moldau.cli.reassignment_file import read_plan
 from moldau.cli.reassignment_plan import Assignment, NotEnoughBrokers, spread
 from moldau.cli.reassignment_throttle import remove_throttle, throttle, throttled_replicas
 from moldau.client.admin import Admin
@@ -39,13 +40,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--cancel", action="store_true", help="return to the old replicas; without names: all"
     )
     what.add_argument(
-        "--verify", action="store_true", help="show what is in progress; if nothing is, end limits"
+        "--verify",
+        action="store_true",
+        help="show what is in progress; if nothing is, remove throttles",
     )
     parser.add_argument(
-        "--replication-factor", metavar="N", type=int, help="with --brokers (default: as it is)"
+        "--replication-factor",
+        metavar="N",
+        type=positive_int,
+        help="with --brokers (default: as it is)",
     )
     parser.add_argument(
-        "--throttle", metavar="BYTES", type=int, help="copy at most this much a second per broker"
+        "--throttle",
+        metavar="BYTES",
+        type=positive_int,
+        help="copy at most this much a second per broker",
     )
     parser.add_argument("--wait", action="store_true", help="return when it is completed")
     how = parser.add_argument_group("execution").add_mutually_exclusive_group()
@@ -54,6 +63,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(admin: Admin, options: argparse.Namespace) -> int:
+    if options.replication_factor is not None and options.brokers is None:
+        raise UsageError("--replication-factor goes with --brokers; --replicas has its own number")
+    if options.reassignment_json_file is not None and options.topics:
+        raise UsageError("--reassignment-json-file names the partitions itself; omit the topics")
     partitions = admin.partitions
     if options.verify:
         return _verify(admin, partitions, options)
@@ -127,24 +140,6 @@ def _plan(
         raise CommandError(f"--brokers {options.brokers}: {error}") from None
 
 
-def read_plan(path: Path) -> Assignment:
-    """The partitions and replicas in a file of Kafka's format. Raises CommandError."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        return {
-            TopicPartition(str(each["topic"]), int(each["partition"])): list(
-                map(int, each["replicas"])
-            )
-            for each in document["partitions"]
-        }
-    except (ValueError, KeyError, TypeError) as error:
-        raise CommandError(
-            f"{path}: expected "
-            '{"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [1, 2]}]} '
-            f"({type(error).__name__}: {error})"
-        ) from None
-
-
 def _cancel(admin: Admin, partitions: PartitionAdmin, options: argparse.Namespace) -> int:
     moving = partitions.reassignments()
     if options.topics:
@@ -187,7 +182,7 @@ def _verify(admin: Admin, partitions: PartitionAdmin, options: argparse.Namespac
         return 1
     topics = list(dict.fromkeys(each.topic for each in chosen))
     ended = remove_throttle(admin, _live(admin), topics)
-    rest = "; its limits are ended" if ended else ""
+    rest = "; the throttles are removed" if ended else ""
     print(f"No reassignment is in progress{rest}.", file=sys.stderr)
     return 0
 

@@ -48,8 +48,8 @@ class _Planner:
         """Keep the replicas that may stay, and complete them."""
         if count > len(self._brokers):
             raise NotEnoughBrokers(
-                f"{partition} is to have {count} replicas, and there are only "
-                f"{len(self._brokers)} brokers for it"
+                f"{partition} needs {count} brokers for its replicas, but only "
+                f"{len(self._brokers)} {'is' if len(self._brokers) == 1 else 'are'} given"
             )
         kept = [each for each in replicas if each in self._load][:count]
         for each in kept:

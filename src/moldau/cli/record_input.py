@@ -171,7 +171,7 @@ def _json_int(given: dict[str, Any], name: str) -> int | None:
     value = given.get(name)
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
         return value
-    raise CommandError(f"{name} is {value!r}: it must be 0 or greater")
+    raise CommandError(f"{name} is {value!r}: it must be a number, 0 or greater")
 
 
 def _json_timestamp(value: Any, wall_ms: int) -> int | None:

@@ -11,11 +11,11 @@ ten idle minutes, so that the next query answers quickly.
 import argparse
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from moldau.cli.errors import CommandError
 from moldau.cli.output import add_bootstrap, security_of
+from moldau.cli.text_files import read_text
 
 if TYPE_CHECKING:
     from moldau.sql.client import RemoteSession
@@ -64,8 +64,9 @@ def run(options: argparse.Namespace) -> int:
         is_stopped = client.stop(os.environ)
         print("stopped" if is_stopped else "nothing runs", file=sys.stderr)
         return 0
-    # Wrong security settings are reported before anything is started.
-    security_of(options)
+    if options.command_config:
+        # Wrong security settings are reported before anything is started.
+        security_of(options)
     settings = SqlSettings(
         bootstrap=options.bootstrap_server,
         security=options.command_config,
@@ -90,7 +91,7 @@ def _given_text(options: argparse.Namespace) -> str | None:
     if options.execute:
         return ";\n".join(options.execute)
     if options.file:
-        return Path(options.file).read_text()
+        return read_text(options.file)
     return None if sys.stdin.isatty() else sys.stdin.read()
 
 

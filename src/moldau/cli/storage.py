@@ -15,6 +15,7 @@ import sys
 from typing import Final
 
 from moldau.cli.errors import CommandError, UsageError
+from moldau.cli.option_types import positive_int
 
 _DECODERS: Final = {
     "offsets-decoder": "of __consumer_offsets",
@@ -32,7 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verify = verbs.add_parser("verify", help="verify every byte, offline", allow_abbrev=False)
     storage_verify.add_arguments(verify)
     _add_dump(verbs.add_parser("dump", help="print the contents of files", allow_abbrev=False))
-    uuid = verbs.add_parser("random-uuid", help="print an id for a new cluster")
+    uuid = verbs.add_parser("random-uuid", help="print an id for a new cluster", allow_abbrev=False)
+    uuid.description = "Print an id for a new cluster or directory."
     uuid.set_defaults(action=_random_uuid)
 
 
@@ -82,7 +84,7 @@ def _add_dump(parser: argparse.ArgumentParser) -> None:
         "--skip-record-metadata", action="store_true", help="only keys and values of records"
     )
     parser.add_argument(
-        "--max-bytes", metavar="N", type=int, help="read at most this much of each segment"
+        "--max-bytes", metavar="N", type=positive_int, help="read at most this much of each segment"
     )
     decoders = parser.add_mutually_exclusive_group()
     for option, whose in _DECODERS.items():

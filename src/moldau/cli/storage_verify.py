@@ -183,6 +183,6 @@ def _print_summary(
         f"{tally.index_entries:,} index entries, {plural(tally.snapshots, 'snapshot')} "
         f"in {elapsed_s:,.1f} s"
     )
-    verdict = f"{plural(damages, 'damage')} found" if damages else "sound: no damage"
+    verdict = f"{plural(damages, 'damaged place')} found" if damages else "sound: no damage"
     print(f"{verdict}, {plural(notes, 'note')}")
     sys.stdout.flush()

@@ -15,6 +15,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from moldau.cli.command_parser import add_verb
+from moldau.cli.option_types import positive_seconds, seconds
 from moldau.cli.output import add_command_config, add_format, plural, print_json, print_table
 from moldau.cli.stream_app import load_app, send_functions_by_value
 from moldau.cli.times import format_time
@@ -52,13 +53,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     run.add_argument(
         "--interval",
         metavar="SECONDS",
-        type=float,
+        type=positive_seconds,
         help="how often to show it (default: 1 for a table, otherwise 10)",
     )
     run.add_argument(
         "--patience",
         metavar="SECONDS",
-        type=float,
+        type=seconds,
         help="how long to wait for brokers that are away (default: as long as it takes)",
     )
 

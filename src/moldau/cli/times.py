@@ -17,10 +17,10 @@ _UNITS_MS: Final = {
 }
 
 
-def parse_time(text: str, wall_ms: int) -> int:
+def parse_time(text: str, wall_ms: int, option: str = "") -> int:
     """Parse milliseconds since 1970, ISO 8601 (UTC if no zone is given), or an age.
 
-    ``2h`` is two hours ago. Raises UsageError.
+    ``2h`` is two hours ago. Raises UsageError, which names the option if there is one.
     """
     if text.isdigit():
         return int(text)
@@ -31,10 +31,10 @@ def parse_time(text: str, wall_ms: int) -> int:
         moment = datetime.fromisoformat(text)
     except ValueError:
         message = (
-            f"{text!r} is not a time: expected 2026-01-31T12:00:00, milliseconds since 1970, "
-            "or an age such as 90s, 15m, 2h, 7d"
+            f"{option} {text!r} is not a time: expected 2026-01-31T12:00:00, milliseconds since "
+            "1970, or an age such as 90s, 15m, 2h, 7d"
         )
-        raise UsageError(message) from None
+        raise UsageError(message.lstrip()) from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return round(moment.timestamp() * 1000)

@@ -14,6 +14,7 @@ from typing import Any
 from moldau.cli import delete_records
 from moldau.cli.admin_command import add_admin_verb, admin_of
 from moldau.cli.errors import UsageError
+from moldau.cli.option_types import positive_int
 from moldau.cli.output import (
     add_format,
     plural,
@@ -30,31 +31,7 @@ from moldau.ids import TopicPartition, uuid_to_str
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
-    create = _verb(verbs, "create", "create topics", _create)
-    create.add_argument(
-        "--partitions", metavar="N", type=int, default=-1, help="default: num.partitions"
-    )
-    create.add_argument(
-        "--replication-factor",
-        metavar="N",
-        type=int,
-        default=-1,
-        help="default: default.replication.factor",
-    )
-    create.add_argument(
-        "--replica-assignment",
-        metavar="0:1,1:2",
-        help="the brokers of each partition, instead of the two numbers above",
-    )
-    create.add_argument(
-        "--config",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="a topic configuration; may be repeated",
-    )
-    create.add_argument("--if-not-exists", action="store_true", help="succeed if the topic exists")
-    create.add_argument("--validate-only", action="store_true", help="validate without applying")
+    _add_create(verbs)
 
     listing = _verb(verbs, "list", "list the topics", _list, takes_topics=False)
     listing.add_argument(
@@ -69,7 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_format(describe)
 
     alter = _verb(verbs, "alter", "add partitions to topics", _alter)
-    alter.add_argument("--partitions", metavar="N", type=int, required=True, help="the new total")
+    alter.add_argument(
+        "--partitions", metavar="N", type=positive_int, required=True, help="the new total"
+    )
     alter.add_argument(
         "--replica-assignment", metavar="0:1,1:2", help="the brokers of each new partition"
     )
@@ -87,6 +66,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         verbs, "delete-records", "delete the records of topics before an offset", delete_records.run
     )
     delete_records.add_arguments(records)
+
+
+def _add_create(verbs: Any) -> None:
+    create = _verb(verbs, "create", "create topics", _create)
+    create.add_argument(
+        "--partitions", metavar="N", type=positive_int, default=-1, help="default: num.partitions"
+    )
+    create.add_argument(
+        "--replication-factor",
+        metavar="N",
+        type=positive_int,
+        default=-1,
+        help="default: default.replication.factor",
+    )
+    create.add_argument(
+        "--replica-assignment",
+        metavar="0:1,1:2",
+        help="the brokers of each partition, instead of the two numbers above",
+    )
+    create.add_argument(
+        "--config",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="a topic configuration; may be repeated",
+    )
+    create.add_argument("--if-not-exists", action="store_true", help="succeed if the topic exists")
+    create.add_argument("--validate-only", action="store_true", help="validate without applying")
 
 
 def _verb(verbs: Any, name: str, meaning: str, action: Any, *, takes_topics: bool = True) -> Any:

@@ -245,13 +245,23 @@ class Cluster:
 
 
 _UNKNOWN: Final = frozenset((ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID))
+# For answers that have a code and no message; what is said of the thing concerned.
+_WITHOUT_MESSAGE: Final = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: " does not exist",
+    ErrorCode.GROUP_ID_NOT_FOUND: " does not exist",
+    ErrorCode.INVALID_TOPIC_EXCEPTION: ": not a valid topic name; use up to 249 ASCII letters, "
+    "digits, '.', '_' and '-'",
+}
 
 
 def raise_for(code: int, message: str | None, what: str) -> None:
     """Raise ``ApiError`` if ``code`` is an error; ``what`` names the thing concerned."""
     if code != ErrorCode.NONE:
         error = error_code(code)
-        raise ApiError(error, f"{what}: {message or error.name.lower().replace('_', ' ')}")
+        if message:
+            raise ApiError(error, f"{what}: {message}")
+        meaning = f": {error.name.lower().replace('_', ' ')}"
+        raise ApiError(error, f"{what}{_WITHOUT_MESSAGE.get(error, meaning)}")
 
 
 def error_code(code: int) -> ErrorCode:
@@ -264,9 +274,6 @@ def error_code(code: int) -> ErrorCode:
 
 def _topic_metadata(topic: MetadataResponseTopic) -> TopicMetadata:
     name = topic.name or ""
-    if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-        message = f"topic {name} does not exist"
-        raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
     raise_for(topic.error_code, None, f"topic {name}")
     partitions = [
         PartitionMetadata(

@@ -204,7 +204,7 @@ class Producer:
 
     def close(self) -> None:
         """Close the connections. Records that were not flushed are lost; an open transaction is
-        aborted by the brokers, when its id is used again or its time-out has passed."""
+        aborted by the brokers, when its id is used again or its timeout has passed."""
         self.cluster.close()
 
     def __enter__(self) -> Self:

@@ -217,7 +217,7 @@ class ProducerTransactions:
         name = self._identity.transactional_id
         return (
             f"{name}: the transaction was aborted, because it took {self._took_ms} ms, longer than "
-            f"transaction_timeout_ms={self._timeout_ms}: make it shorter or the time-out longer"
+            f"transaction_timeout_ms={self._timeout_ms}: make it shorter or the timeout longer"
         )
 
     def _why_fenced(self) -> str:

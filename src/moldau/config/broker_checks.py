@@ -155,5 +155,8 @@ def _check_one_advertised(listener: Listener, listening: list[str]) -> None:
         problem = f"its name must be one of the listeners: {', '.join(listening)}"
         raise ConfigError("advertised.listeners", listener, problem)
     if listener.host == "0.0.0.0":
-        problem = "clients cannot connect to 0.0.0.0: advertise an address they can reach"
+        problem = (
+            "clients cannot connect to 0.0.0.0: set an address that they can reach, or listen "
+            "without a host (:9092), which advertises the name of this machine"
+        )
         raise ConfigError("advertised.listeners", listener, problem)

@@ -128,6 +128,9 @@ class SinkConnector(Connector):
     # The settings of the worker's own clients (brokers, TLS, SASL), for a sink that talks to the
     # brokers as well. Set on the driver, before ``start``.
     clients: Mapping[str, str] = MappingProxyType({})
+    # The topics that there are, of those that ``topics`` or ``topics.regex`` name. Set on the
+    # driver, before ``start``.
+    topics: Sequence[str] = ()
     # All records of a batch pass through one task, in the order of their partitions.
     is_single_writer: ClassVar[bool] = False
     # ``write_arrow`` is called instead of ``write`` where no record has to be looked at: key and
@@ -150,6 +153,14 @@ class SinkConnector(Connector):
         (the default) for a target that stores none. Called after ``start``.
         """
         return None
+
+    def found_offsets(self, messages: list[Any]) -> dict[TopicPartition, int]:
+        """The stored offsets that tasks have found, by their messages for ``commit``.
+
+        For a target of which ``stored_offsets`` cannot know all parts: a topic that came since the
+        start must not have any there.
+        """
+        return {}
 
     def open(self, config: Mapping[str, str], task: SinkTask) -> None:
         """Open what writing needs: called in each process before its first ``write``."""

@@ -16,6 +16,7 @@ from moldau.connect.data.errors import ConnectError
 from moldau.connect.rest_errors import BadRequestError, RestError
 from moldau.connect.stores import offset_records
 from moldau.connect.stores.offset_store import OffsetStore
+from moldau.connect.transforms.java_regex import compile_pattern
 from moldau.connect.worker_config import WorkerConfig
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import TopicPartition
@@ -118,13 +119,15 @@ def reset_target(
     connector: type[SinkConnector],
     config: Mapping[str, str],
     committed: Iterable[TopicPartition] = (),
+    topics: Sequence[str] = (),
 ) -> bool:
     """Forget the offsets that a sink stores with its data; whether it has any to forget.
 
-    Also those of the partitions that its group has ``committed``: without them, a target may not
-    know where to look.
+    Also those of its ``topics``, and of the partitions that its group has ``committed``: without
+    them, a target may not know where to look.
     """
     sink = connector()
+    sink.topics = topics
     try:
         sink.start(config)
         try:
@@ -136,6 +139,15 @@ def reset_target(
     if stored is None:
         return False
     return alter_target(connector, config, dict.fromkeys([*stored, *committed]))
+
+
+def topics_of(config: Mapping[str, str], admin: Admin) -> list[str]:
+    """The topics that match ``topics.regex`` of a sink; none if it names them."""
+    regex = config.get("topics.regex", "").strip()
+    if not regex:
+        return []
+    pattern = compile_pattern(regex)
+    return sorted(each.name for each in admin.list_topics() if pattern.fullmatch(each.name))
 
 
 def _not_changed(verb: str, name: str, error: ApiError) -> RestError:

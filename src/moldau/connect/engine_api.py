@@ -29,13 +29,15 @@ class ConnectorSpec:
     """A connector to run.
 
     ``config`` is the connector's config and ``worker`` the properties of the worker's file, both
-    with config providers resolved: they have secrets, and are not shown.
+    with config providers resolved: they have secrets, and are not shown. ``secrets`` are the values
+    that were found, with the references to show instead, for logs of other processes.
     """
 
     name: str
     config: Mapping[str, str] = field(repr=False)
     worker: Mapping[str, str] = field(repr=False)
     generation: int = 0
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 class Listener(Protocol):

@@ -282,8 +282,11 @@ class ConnectHerder:
             if issubclass(connector, SinkConnector):
                 with connector_offsets.admin_of(self._worker, config) as admin:
                     committed = admin.groups.offsets(connector_offsets.group_of(name, config))
+                    topics = connector_offsets.topics_of(config, admin)
                     is_all = in_time(
-                        lambda: connector_offsets.reset_target(connector, config, committed),
+                        lambda: connector_offsets.reset_target(
+                            connector, config, committed, topics
+                        ),
                         _CHANGING.format(name),
                     )
                     connector_offsets.reset_sink(name, config, admin)

@@ -2,7 +2,7 @@
 
 A reference is stored and answered as it was written. It is replaced only on the way to whom it is
 for, and the values found are kept so that they can be blacked out of whatever comes back: traces,
-messages, results of a validation, and lines of the worker's log.
+messages, results of a validation, and lines of the logs of the worker and of Spark's processes.
 """
 
 import logging
@@ -23,7 +23,7 @@ _REFERENCE: Final = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
 _PREFIX: Final = "config.providers"
 # A shorter value is no secret, and would be found in every other word.
 _MIN_SECRET: Final = 3
-# All values that were found in this process, with their references: its log is one for all.
+# All values that this process found or was told, with their references: its log is one for all.
 _logged: Final[dict[str, str]] = {}
 
 
@@ -146,7 +146,17 @@ class HidingFormatter(logging.Formatter):
     """Lines of a log without values of providers, whoever logs: connectors and libraries too."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return Resolved({}, dict(_logged)).hide(super().format(record))
+        return hidden(super().format(record))
+
+
+def keep_hidden(secrets: Mapping[str, str]) -> None:
+    """Values with their references, which ``hidden`` and the log of this process leave out."""
+    _logged.update(secrets)
+
+
+def hidden(text: str) -> str:
+    """``text`` without any value of a provider that this process knows."""
+    return Resolved({}, dict(_logged)).hide(text)
 
 
 class Providers:
@@ -199,7 +209,7 @@ class Providers:
             name: value if value is None else _REFERENCE.sub(value_of, value)
             for name, value in config.items()
         }
-        _logged.update(secrets)
+        keep_hidden(secrets)
         return Resolved(replaced, secrets)
 
     @property

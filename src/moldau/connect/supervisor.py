@@ -74,6 +74,8 @@ class Supervisor:
         self._applied: dict[str, Applied] = {}
         # The connectors that were given to the engine and may still move records.
         self._in_engine: set[str] = set()
+        # The connector that the thread is about to start, stop or leave as it is.
+        self._at_hand: str | None = None
         self._restarts: list[tuple[str, list[int]]] = []
         self._requests: list[RestartRequest] = []
         # How many calls of ``on_lost`` are still stopping connectors.
@@ -100,7 +102,9 @@ class Supervisor:
     def wait_until_stopped(self, name: str, timeout_s: float) -> bool:
         """Whether the engine does nothing about a connector any more, or will not in time."""
         with self._has_stopped:
-            return self._has_stopped.wait_for(lambda: name not in self._in_engine, timeout_s)
+            return self._has_stopped.wait_for(
+                lambda: name not in self._in_engine and name != self._at_hand, timeout_s
+            )
 
     def on_lost(self) -> None:
         """Stop all connectors: another worker starts them soon. Returns when they have stopped."""
@@ -186,27 +190,37 @@ class Supervisor:
         with self._lock:
             applied = dict(self._applied)
         for action in decide(self._configs.snapshot(), applied):
-            with self._only_logged(action.name):
+            with self._looking_after(action.name):
                 self._take(action)
         while self._requests:
-            with self._only_logged(self._requests[0].connector):
+            with self._looking_after(self._requests[0].connector):
                 self._carry_out(self._requests[0])
             del self._requests[0]
         with self._lock:
             restarts, self._restarts = self._restarts, []
         for name, tasks in restarts:
-            with self._only_logged(name):
+            with self._looking_after(name):
                 self._restart(name, tasks, is_connector_restarted=not tasks)
 
     @contextmanager
-    def _only_logged(self, name: str) -> Iterator[None]:
-        """What goes wrong with one connector does not keep the others waiting."""
+    def _looking_after(self, name: str) -> Iterator[None]:
+        """What goes wrong with one connector does not keep the others waiting.
+
+        What the config topic says must be looked at in here: whoever stops the connector after that
+        finds it at hand, and waits until it has also been stopped by the engine.
+        """
+        with self._lock:
+            self._at_hand = name
         try:
             yield
         except (ApiError, ConnectionFailed):
             raise
         except Exception:
             log.exception("Connector %s cannot be looked after", name)
+        finally:
+            with self._has_stopped:
+                self._at_hand = None
+                self._has_stopped.notify_all()
 
     def _forget_removed(self) -> None:
         """Remove statuses of connectors that were deleted while no worker was active."""
@@ -217,31 +231,38 @@ class Supervisor:
 
     def _take(self, action: Action) -> None:
         name = action.name
+        state = self._configs.snapshot()
+        with self._lock:
+            applied = dict(self._applied)
+        if action not in decide(state, applied):
+            # Other connectors came first, and this one was changed meanwhile: see the next turn.
+            self.wake()
+            return
         log.info("Connector %s: %s", name, action.step)
         if action.step is Step.REMOVE:
             if self._note(name, None):
                 self._stop(name)
                 self._reporter.remove(name)
             return
-        state = self._configs.snapshot()
         wanted = Applied(state.connectors[name], state.target(name))
         self._reporter.begin(name, self._version(wanted.config), self._generation or 0)
         match action.step:
+            # What may fail comes before what is noted: it is then tried again.
             case Step.STOP:
+                self._write_tasks(name, wanted)
                 if self._note(name, wanted):
                     self._stop(name)
-                    self._write_tasks(name, wanted)
                     self._reporter.report_all(name, State.STOPPED, tasks=0)
             case Step.PAUSE:
                 if self._note(name, wanted):
                     self._engine.pause(name, _STOP_S)
             case Step.HOLD:
+                # As in Kafka, one that has never run has no tasks.
+                has_tasks = bool(state.task_configs(name))
+                if has_tasks:
+                    self._write_tasks(name, wanted)
                 if self._note(name, wanted):
                     self._stop(name)
-                    # As in Kafka, one that has never run has no tasks.
-                    has_tasks = bool(state.task_configs(name))
-                    if has_tasks:
-                        self._write_tasks(name, wanted)
                     self._reporter.report_all(name, State.PAUSED, tasks=int(has_tasks))
             case Step.RUN:
                 # It is listed from now on, although Spark may not be ready for a while.
@@ -275,7 +296,8 @@ class Supervisor:
         self._reporter.keep_secrets(name, resolved)
         # A worker of Apache's may have stored an option without a value.
         config = {key: value for key, value in resolved.config.items() if value is not None}
-        spec = ConnectorSpec(name, config, self._worker.properties, self._generation or 0)
+        secrets = {**self._worker.secrets, **resolved.secrets}
+        spec = ConnectorSpec(name, config, self._worker.properties, self._generation or 0, secrets)
         if not self._note(name, wanted):
             return
         with self._lock:
@@ -337,6 +359,9 @@ class Supervisor:
         with self._lock:
             applied = self._applied.get(name)
         if applied is None or applied.target is not TargetState.STARTED:
+            return
+        if self._configs.snapshot().target(name) is not TargetState.STARTED:
+            # It is stopped or paused by the next turn.
             return
         self._stop(name)
         if is_connector_restarted:

@@ -137,7 +137,9 @@ class Worker:
         )
         self._statuses = StatusStore(TopicLog(clients["status"], config.topic("status")))
         topic = config.topic("offset")
-        self._offsets = OffsetStore(TopicLog(clients["offset"], topic), topic.name)
+        # Sources that are exactly once write to it in transactions of their own.
+        records = TopicLog(clients["offset"], topic, awaits_transactions=True)
+        self._offsets = OffsetStore(records, topic.name)
 
     def _make_member(self) -> GroupMember:
         values: Mapping[str, Any] = self.config.values

@@ -56,6 +56,7 @@ def alter_partition(
         response.topics.append(
             TopicDataResponse(topic_id=wanted_topic.topic_id, partitions=results)
         )
+        yield
     return Outcome(alteration.records, response, is_atomic=False)
 
 

@@ -48,6 +48,7 @@ _MAX_VALUE_LENGTH: Final = 32_767
 # No resource has half as many. The settings of a resource are validated in one step, so that their
 # number must have a bound, which Kafka does not have.
 MAX_SETTINGS: Final = 1_000
+_CONTROLLER_ITSELF: Final = -1
 
 
 class ConfigOperation(IntEnum):
@@ -64,8 +65,8 @@ def incremental_alter_configs(
 ) -> Deciding[IncrementalAlterConfigsResponse]:
     """Change single settings and leave the others unchanged.
 
-    ``received_by`` is the broker that got the request: settings of a single broker are
-    accepted only by that broker, which can validate them.
+    ``received_by`` is the broker that got the request: it accepts settings of a single broker only
+    if they are its own. It is -1 if the controller itself got it, which accepts those of any node.
     """
     records, responses = yield from _alter(
         state,
@@ -123,6 +124,8 @@ def _alter(
             check_setting_count(len(each.configs))
             changes = changes_of(each)
             _check_type(resource, received_by)
+            if received_by == _CONTROLLER_ITSELF:
+                _check_cordoned(state, resource, changes)
             changed = alter_resource(state, resource, changes)
             check_record_count(len(records) + len(changed))
             records += changed
@@ -152,9 +155,24 @@ def _check_type(resource: ConfigResource, received_by: int) -> None:
         except ValueError:
             message = f"Node id must be an integer, but it is: {resource.name}"
             raise ApiError(ErrorCode.INVALID_REQUEST, message) from None
-        if broker_id != received_by:
+        if received_by not in (_CONTROLLER_ITSELF, broker_id):
             message = f"Unexpected broker id, expected {received_by}, but received {resource.name}"
             raise ApiError(ErrorCode.INVALID_REQUEST, message)
+
+
+def _check_cordoned(state: ControllerState, resource: ConfigResource, changes: _Changes) -> None:
+    """Only a broker knows the paths of its directories. Others can only take some out."""
+    text = changes.get(CORDONED_LOG_DIRS)
+    if resource.type != BROKER_RESOURCE or text is None:
+        return
+    before = state.image.config(resource.type, resource.name).get(CORDONED_LOG_DIRS, "")
+    known = [item.strip() for item in before.split(",")]
+    if text.strip() and any(item.strip() not in known for item in text.split(",")):
+        message = (
+            f"When updating {CORDONED_LOG_DIRS} via controllers,  the new value must be a subset "
+            "of the current configuration value."
+        )
+        raise ApiError(ErrorCode.INVALID_CONFIG, message)
 
 
 def check_setting_count(count: int) -> None:

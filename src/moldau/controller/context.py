@@ -6,7 +6,8 @@ from typing import NamedTuple
 class DecisionContext(NamedTuple):
     """Facts about one request, from the connection and from the quorum.
 
-    ``received_by`` is the broker that received the request from a client, -1 if it is this node.
+    ``received_by`` is the broker that received the request from a client, -1 if the client sent it
+    to the controller itself.
     ``is_local`` is true for requests of this process to itself: an earlier incarnation of its
     broker is then known to have ended. ``has_predecessor_left`` is true for a registration if the
     registered incarnation has had no connection for a while. ``next_offset`` is the end of the

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from moldau.controller.leader_changes import broker_removed, partition_change
 from moldau.controller.outcome import Deciding, Outcome, Steps
 from moldau.controller.partition_change import without
+from moldau.controller.partition_index import PartitionKey
 from moldau.controller.state import ControllerState
 from moldau.errors import ApiError, ErrorCode
 from moldau.metadata.features import METADATA_3_7_IV2
@@ -41,17 +42,25 @@ def assign_replicas_to_dirs(
     broker = state.broker_with_epoch(request.broker_id, request.broker_epoch)
     records: list[Message] = []
     response = AssignReplicasToDirsResponse()
+    # What the request names twice is assigned once.
+    named: dict[PartitionKey, bytes] = {}
     for directory in request.directories:
         topics = []
         for topic in directory.topics:
             results = []
             for wanted in topic.partitions:
                 index = wanted.partition_index
-                code = _assign(state, broker, directory.id, topic.topic_id, index, records)
+                code = ErrorCode.NONE
+                if named.get((topic.topic_id, index)) != directory.id:
+                    code = _assign(state, broker, directory.id, topic.topic_id, index, records)
+                if code == ErrorCode.NONE:
+                    named[topic.topic_id, index] = directory.id
                 results.append(PartitionDataResponse(partition_index=index, error_code=code))
                 yield
             topics.append(TopicDataResponse(topic_id=topic.topic_id, partitions=results))
+            yield
         response.directories.append(DirectoryDataResponse(id=directory.id, topics=topics))
+        yield
     return Outcome(records, response, is_atomic=False)
 
 
@@ -89,13 +98,14 @@ def directories_offline(
     The registration changes last, and only for directories that it still names: a broker
     repeats the report until it is acknowledged.
     """
-    failed = [directory_id for directory_id in broker.log_dirs if directory_id in offline]
+    reported = dict.fromkeys(offline)
+    failed = [directory_id for directory_id in broker.log_dirs if directory_id in reported]
     if not failed:
         return []
     records: list[Message] = []
     for directory_id in failed:
         records += yield from broker_removed(state, broker.id, directory_id)
-    online = [directory_id for directory_id in broker.log_dirs if directory_id not in offline]
+    online = [directory_id for directory_id in broker.log_dirs if directory_id not in reported]
     change = BrokerRegistrationChangeRecord(
         broker_id=broker.id, broker_epoch=broker.epoch, log_dirs=online
     )

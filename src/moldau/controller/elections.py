@@ -5,7 +5,7 @@ from typing import Final
 
 from moldau.controller.leader_changes import is_unclean_election_enabled, partition_change
 from moldau.controller.outcome import Deciding, Outcome, Steps
-from moldau.controller.partition_change import PREFERRED, UNCLEAN
+from moldau.controller.partition_change import ONLINE, PREFERRED, UNCLEAN
 from moldau.controller.partition_index import PartitionKey
 from moldau.controller.state import ControllerState, check_record_count
 from moldau.errors import ApiError, ErrorCode
@@ -123,6 +123,13 @@ def elect_preferred_leaders(state: ControllerState, limit: int) -> Steps[list[Me
     return _elect_some(state, list(state.index.not_led_by_preferred), PREFERRED, limit)
 
 
+def elect_missing_leaders(state: ControllerState, limit: int) -> Steps[list[Message]]:
+    """Elect a leader for up to ``limit`` partitions without one that have an active replica in
+    their ISR or ELR.
+    """
+    return _elect_some(state, list(state.index.leaderless), ONLINE, limit)
+
+
 def elect_unclean_leaders(state: ControllerState, limit: int) -> Steps[list[Message]]:
     """Elect a leader for up to ``limit`` partitions without one, where records may be lost."""
     return _elect_some(state, list(state.index.leaderless), UNCLEAN, limit)
@@ -136,7 +143,7 @@ def _elect_some(
         if len(records) >= limit:
             break
         topic = state.image.topics_by_id[topic_id]
-        if election == PREFERRED or is_unclean_election_enabled(state, topic.name):
+        if election != UNCLEAN or is_unclean_election_enabled(state, topic.name):
             change = partition_change(state, topic, partition, topic.partitions[partition])
             change.election = election
             record = change.build()

@@ -3,8 +3,8 @@
 from enum import IntEnum
 
 from moldau.controller.context import DecisionContext
-from moldau.controller.outcome import Outcome
-from moldau.controller.state import ControllerState
+from moldau.controller.outcome import Deciding, Outcome
+from moldau.controller.state import ControllerState, check_record_count
 from moldau.errors import ApiError, ErrorCode
 from moldau.metadata.features import (
     ELIGIBLE_LEADER_REPLICAS_VERSION,
@@ -38,16 +38,24 @@ class UpgradeType(IntEnum):
 
 def update_features(
     state: ControllerState, request: UpdateFeaturesRequest, version: int, context: DecisionContext
-) -> Outcome[UpdateFeaturesResponse]:
+) -> Deciding[UpdateFeaturesResponse]:
     """Apply all updates of a request, or none of them.
 
     A new kraft.version is not a metadata record: it is part of the outcome, for the quorum.
+
+    Raises:
+        ApiError: POLICY_VIOLATION if they need too many records: unknown features can be set to 0.
     """
-    wanted = {update.feature: update for update in request.feature_updates}
+    wanted: dict[str, FeatureUpdateKey] = {}
+    for update in request.feature_updates:
+        wanted[update.feature] = update
+        yield
+    check_record_count(len(wanted))
     records: list[Message] = []
     try:
         for update in wanted.values():
             records += _update(state, update, wanted, version, context)
+            yield
     except ApiError as error:
         message = (
             "The update failed for all features since the following feature had an error: "

@@ -102,16 +102,16 @@ def _start(
     registration: PartitionRegistration,
     target: Sequence[int],
 ) -> PartitionChangeRecord | None:
+    # As in Kafka, a replica that an earlier reassignment is adding counts as present. If nothing is
+    # new, then unlike in Kafka only those are still being added that are in this target as well,
+    # and nothing is being removed that is: otherwise this one could wait for replicas that it
+    # removes itself, or lose some of its own.
     removing = tuple(sorted(without(registration.replicas, *target)))
     adding = tuple(sorted(without(target, *registration.replicas)))
     change = partition_change(state, topic, partition, registration)
     change.replicas = (*target, *removing)
-    # A replica that an earlier reassignment is adding counts as present. So if there is nothing
-    # to add or to remove, what is under way goes on.
-    if removing:
-        change.removing = removing
-    if adding:
-        change.adding = adding
+    change.removing = removing
+    change.adding = adding or tuple(each for each in registration.adding_replicas if each in target)
     for replica in target:
         change.directories.setdefault(replica, state.default_directory(replica))
     return change.build()

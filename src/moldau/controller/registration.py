@@ -12,7 +12,7 @@ and listens at its address. Each of the three excludes that both run, unless som
 wrongly: a process cannot lock a directory, or listen, where another one does.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from moldau.controller.brokers import after_shutdown
 from moldau.controller.context import DecisionContext
@@ -45,6 +45,9 @@ from moldau.protocol.messages.controller_registration import (
 
 # From this version on, a broker sends its epoch before a clean shutdown.
 _CLEAN_SHUTDOWN_VERSION = 3
+# More than any node has. Every node keeps the registrations of all others, and goes through the
+# directories of a broker whenever one of its replicas changes.
+MAX_LISTED = 1_000
 
 
 def register_broker(
@@ -70,6 +73,7 @@ def register_broker(
     if request.is_migrating_zk_broker:
         message = "Controller does not support registering ZK brokers."
         raise ApiError(ErrorCode.BROKER_ID_NOT_REGISTERED, message)
+    _check_counts(request.listeners, request.features, request.log_dirs)
     _check_log_dirs(state, request)
     features = features_of(request.features)
     _check_features(state, features, context.kraft_version)
@@ -129,6 +133,13 @@ def _is_in_the_place_of(existing: BrokerRegistration, request: BrokerRegistratio
     return has_directory and has_address
 
 
+def _check_counts(*lists: Sequence[object]) -> None:
+    for listed in lists:
+        if len(listed) > MAX_LISTED:
+            message = f"at most {MAX_LISTED} listeners, features or directories, not {len(listed)}"
+            raise ApiError(ErrorCode.INVALID_REGISTRATION, message)
+
+
 def _check_log_dirs(state: ControllerState, request: BrokerRegistrationRequest) -> None:
     if state.image.metadata_version < METADATA_3_7_IV2:
         return
@@ -180,9 +191,10 @@ def register_controller(
     """Record the listeners and supported features of a controller.
 
     Raises:
-        ApiError: UNSUPPORTED_VERSION before metadata.version 3.7-IV0.
+        ApiError: UNSUPPORTED_VERSION before metadata.version 3.7-IV0, INVALID_REGISTRATION.
     """
     yield
+    _check_counts(request.listeners, request.features)
     if state.image.metadata_version < METADATA_3_7_IV0:
         message = "The current MetadataVersion is too old to support controller registrations."
         raise ApiError(ErrorCode.UNSUPPORTED_VERSION, message)

@@ -13,6 +13,7 @@ from typing import Final
 from moldau.controller.outcome import Deciding, Outcome
 from moldau.controller.state import check_record_count
 from moldau.errors import ApiError, ErrorCode
+from moldau.metadata.features import METADATA_3_5_IV2
 from moldau.metadata.image import MetadataImage
 from moldau.protocol.message import Message
 from moldau.protocol.messages.alter_user_scram_credentials import (
@@ -55,6 +56,9 @@ def alter_user_scram_credentials(
     for user, wanted in changes.items():
         result = AlterUserScramCredentialsResult(user=user, error_message=None)
         try:
+            if image.metadata_version < METADATA_3_5_IV2:
+                message = "The current metadata.version does not support SCRAM"
+                raise ApiError(ErrorCode.UNSUPPORTED_VERSION, message)
             if len(wanted) > 1:
                 message = "A user credential cannot be altered twice in the same request"
                 raise ApiError(ErrorCode.DUPLICATE_RESOURCE, message)

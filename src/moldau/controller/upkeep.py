@@ -2,16 +2,22 @@
 
 * It fences brokers whose sessions have expired or that are dead, one per decision, so that each
   decision sees the effects of the one before.
+* It elects, once in a term, the leaders that its predecessor was about to elect: a broker is
+  unfenced first, and then gets its partitions, in parts.
 * It gives leadership back to preferred replicas (``auto.leader.rebalance.enable``).
 * It elects leaders uncleanly where a topic allows it and no other way is left.
 
-Each of the three has an interval. A round is limited; what remains is due again immediately.
+All but the second have an interval. A round is limited; what remains is due again immediately.
 """
 
 from typing import Final
 
 from moldau.controller.brokers import fence
-from moldau.controller.elections import elect_preferred_leaders, elect_unclean_leaders
+from moldau.controller.elections import (
+    elect_missing_leaders,
+    elect_preferred_leaders,
+    elect_unclean_leaders,
+)
 from moldau.controller.outcome import Deciding, Outcome
 from moldau.controller.state import ControllerState
 from moldau.metadata.registrations import BrokerRegistration
@@ -33,10 +39,12 @@ class Upkeep:
         is_balancing = config.auto_leader_rebalance_enable
         self._preferred_ms = now_ms + self._preferred_interval_ms if is_balancing else _NEVER
         self._unclean_ms = now_ms + UNCLEAN_ELECTION_INTERVAL_MS
+        self._missing_ms = state.sessions.next_look_ms
 
     @property
     def deadline_ms(self) -> int:
-        return min(self._state.sessions.next_look_ms, self._preferred_ms, self._unclean_ms)
+        looks_ms = self._state.sessions.next_look_ms
+        return min(looks_ms, self._missing_ms, self._preferred_ms, self._unclean_ms)
 
     def due(self, now_ms: int) -> Deciding[str | None]:
         """The most urgent of what is due, and what it is, for the log of the node."""
@@ -53,6 +61,12 @@ class Upkeep:
                 records = yield from fence(state, broker)
                 message = _fenced(broker, len(records) - 1, has_died)
                 return Outcome(records, message, is_atomic=False)
+        if now_ms >= self._missing_ms:
+            records = yield from elect_missing_leaders(state, MAX_ELECTIONS_PER_ROUND)
+            if records:
+                # There may be more, and these may not be written: look again at once.
+                return _elected(records, "the leaders that they were about to get")
+            self._missing_ms = _NEVER
         if now_ms >= self._preferred_ms:
             records = yield from elect_preferred_leaders(state, MAX_ELECTIONS_PER_ROUND)
             if len(records) < MAX_ELECTIONS_PER_ROUND:

@@ -15,6 +15,7 @@ from moldau.group_coordinator.classic_join import ClassicJoin
 from moldau.group_coordinator.classic_member import ClassicMember
 from moldau.group_coordinator.classic_members import ClassicMembers
 from moldau.group_coordinator.classic_rebalance import ClassicRebalance
+from moldau.group_coordinator.record_size import Fits
 from moldau.group_coordinator.records import new_group_metadata_record
 from moldau.group_coordinator.request_context import GroupRequestContext
 from moldau.group_coordinator.timers import JOIN, SYNC, Timers
@@ -33,11 +34,11 @@ class ClassicGroups:
     changes nothing, and any other record replaces the group.
     """
 
-    def __init__(self, config: BrokerConfig, rng: random.Random) -> None:
+    def __init__(self, config: BrokerConfig, rng: random.Random, fits: Fits) -> None:
         self.groups: dict[str, ClassicGroup] = {}
         self._config = config
         self._timers = Timers()
-        self._rebalance = ClassicRebalance(config, self._timers)
+        self._rebalance = ClassicRebalance(config, self._timers, fits)
         self._join = ClassicJoin(config, rng, self._rebalance)
         self._members = ClassicMembers(self._rebalance)
 

@@ -6,7 +6,6 @@ once; if the group is stable and the protocol stays the same, there is no rebala
 """
 
 import random
-import uuid
 
 from moldau.clock import Now
 from moldau.config.broker import BrokerConfig
@@ -120,7 +119,7 @@ class ClassicJoin:
     def _join_new(self, join: _Join, group: ClassicGroup) -> None:
         instance_id = join.request.group_instance_id
         prefix = join.context.client_id if instance_id is None else instance_id
-        member_id = f"{prefix}-{uuid.UUID(int=self._rng.getrandbits(128), version=4)}"
+        member_id = f"{prefix}-{new_member_uuid(self._rng)}"
         if instance_id is not None and instance_id in group.static_members:
             self._replace_static(join, group, member_id)
         elif instance_id is not None:
@@ -173,7 +172,11 @@ class ClassicJoin:
         elif group.select_protocol() != group.protocol_name:
             self._rebalance.prepare_or_complete(group, join.now, join.out)
         else:
-            join.out.records.append(group_metadata_record(group))
+            record = group_metadata_record(group)
+            if not self._rebalance.fits(record):
+                self._rebalance.prepare_or_complete(group, join.now, join.out)
+                return
+            join.out.records.append(record)
             group.answer_join(member, _resume(join, group, member_id, old_leader), join.out)
 
     # -- known members ---------------------------------------------------------------------
@@ -199,6 +202,10 @@ class ClassicJoin:
         else:
             # Also if a leader joins again without changes: it has noticed something
             # that affects the assignment, such as new partitions.
+            # An earlier join that still waits was sent over a connection that is probably lost.
+            rebalancing = int(ErrorCode.REBALANCE_IN_PROGRESS)
+            earlier = JoinGroupResponse(member_id=member_id, error_code=rebalancing)
+            group.answer_join(member, earlier, join.out)
             group.update(
                 member,
                 request.protocols,
@@ -223,3 +230,14 @@ def _resume(
     response = group.join_response(member_id, with_members=False)
     response.leader = old_leader or ""
     return response
+
+
+def new_member_uuid(rng: random.Random) -> str:
+    """A random (version 4) uuid, in its usual text form.
+
+    Without the module ``uuid``: it takes a millisecond to import, with ``platform``, while the
+    first request about groups waits.
+    """
+    bits = rng.getrandbits(128) & ~(0xF000 << 64 | 0xC000 << 48) | 0x4000 << 64 | 0x8000 << 48
+    digits = f"{bits:032x}"
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))

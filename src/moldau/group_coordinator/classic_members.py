@@ -4,6 +4,7 @@ from moldau.clock import Now
 from moldau.coordinator.outcome import Outcome, Reply
 from moldau.errors import ApiError, ErrorCode
 from moldau.group_coordinator.classic_group import ClassicGroup, ClassicState
+from moldau.group_coordinator.classic_member import ClassicMember
 from moldau.group_coordinator.classic_rebalance import ClassicRebalance
 from moldau.protocol.messages.heartbeat import HeartbeatRequest
 from moldau.protocol.messages.leave_group import (
@@ -52,7 +53,11 @@ class ClassicMembers:
                 assignment=member.assignment,
             )
             out.replies.append(Reply(token, response))
+            # It has just learned that it is a member: its session must not end right after, as it
+            # may in Kafka 4.3.1.
+            self._rebalance.extend_session(group, member, now)
             return
+        _supersede(group, member, out)
         member.waiting_sync = token
         if group.is_leader(member_id):
             assignment = {item.member_id: item.assignment for item in request.assignments}
@@ -97,6 +102,12 @@ class ClassicMembers:
             else:
                 self._rebalance.dismiss(group, member.member_id, out)
         return result
+
+
+def _supersede(group: ClassicGroup, member: ClassicMember, out: Outcome) -> None:
+    """Answer an earlier sync of the member, whose connection was probably lost."""
+    rebalancing = int(ErrorCode.REBALANCE_IN_PROGRESS)
+    group.answer_sync(member, SyncGroupResponse(error_code=rebalancing), out)
 
 
 def _check_generation(group: ClassicGroup, generation_id: int) -> None:

@@ -16,6 +16,7 @@ from moldau.coordinator.outcome import Outcome
 from moldau.errors import ErrorCode
 from moldau.group_coordinator.classic_group import ClassicGroup, ClassicState
 from moldau.group_coordinator.classic_member import ClassicMember
+from moldau.group_coordinator.record_size import Fits
 from moldau.group_coordinator.records import group_metadata_record
 from moldau.group_coordinator.timers import JOIN, SESSION, SYNC, Timers
 from moldau.protocol.messages.join_group import JoinGroupResponse
@@ -24,14 +25,17 @@ from moldau.protocol.messages.sync_group import SyncGroupResponse
 # A new member cannot send heartbeats, so a disconnect is not noticed while its join is pending.
 # After this time the client is expected to have given up and retried.
 NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 5 * 60 * 1000
+# The least time between two looks whether a static member has joined.
+STATIC_MEMBERS_PAUSE_MS: Final = 1000
 
 
 class ClassicRebalance:
     """The transitions of classic groups. Replies and records are added to ``out``."""
 
-    def __init__(self, config: BrokerConfig, timers: Timers) -> None:
+    def __init__(self, config: BrokerConfig, timers: Timers, fits: Fits) -> None:
         self._config = config
         self._timers = timers
+        self.fits = fits
 
     # -- the join phase --------------------------------------------------------------------
 
@@ -94,8 +98,9 @@ class ClassicRebalance:
 
         if not group.elect_joined_leader() and group.members:
             # Only static members are left and none of them has joined: wait until they do or
-            # their sessions expire.
-            self._schedule_join(group, group.rebalance_timeout_ms, now)
+            # their sessions expire. Without a pause, a timeout of 0 would never end.
+            delay_ms = max(group.rebalance_timeout_ms, STATIC_MEMBERS_PAUSE_MS)
+            self._schedule_join(group, delay_ms, now)
             return
 
         group.begin_generation(now.wall_ms)
@@ -134,10 +139,16 @@ class ClassicRebalance:
         """The leader has sent the assignments: write them, answer pending syncs, become stable.
 
         As in Kafka, the record has the time at which the join phase of this generation ended:
-        the group is not stable before the record is written.
+        the group is not stable before the record is written. If that is too large, the members
+        are told and join again, as in Kafka.
         """
         complete = {member_id: assignment.get(member_id, b"") for member_id in group.members}
-        out.records.append(group_metadata_record(group, complete))
+        record = group_metadata_record(group, complete)
+        if not self.fits(record):
+            self._propagate(group, ErrorCode.UNKNOWN_SERVER_ERROR, now, out)
+            self.prepare(group, now, out)
+            return
+        out.records.append(record)
         for member in group.members.values():
             member.assignment = complete[member.member_id]
         self._propagate(group, ErrorCode.NONE, now, out)
@@ -191,9 +202,11 @@ class ClassicRebalance:
         self._timers.cancel((SESSION, group.group_id, member_id))
 
     def dismiss(self, group: ClassicGroup, member_id: str, out: Outcome) -> None:
-        """Remove the member; a pending join is answered so that it rejoins as a new member."""
-        error = JoinGroupResponse(error_code=int(ErrorCode.UNKNOWN_MEMBER_ID))
-        group.answer_join(group.members[member_id], error, out)
+        """Remove the member; a pending request is answered, so that it joins as a new member."""
+        member = group.members[member_id]
+        unknown = int(ErrorCode.UNKNOWN_MEMBER_ID)
+        group.answer_join(member, JoinGroupResponse(error_code=unknown), out)
+        group.answer_sync(member, SyncGroupResponse(error_code=unknown), out)
         self.remove(group, member_id)
 
     def after_removal(self, group: ClassicGroup, now: Now, out: Outcome) -> None:

@@ -33,6 +33,7 @@ from moldau.protocol.records.offset_commit import OffsetCommitValue
 CommitCheck = Callable[[str, bytes, int], None]
 
 _NO_OFFSET = -1
+_LATEST_MS = 2**63 - 1
 
 
 def validate_classic_commit(group: ClassicGroup, request: OffsetCommitRequest) -> None:
@@ -69,7 +70,8 @@ def commit(
     records: list[CoordinatorRecord] = []
     response = OffsetCommitResponse()
     retention_ms = request.retention_time_ms
-    expire_timestamp_ms = -1 if retention_ms == -1 else wall_ms + retention_ms
+    # A retention time of the largest integer means for ever; the record has room for no more.
+    expire_timestamp_ms = -1 if retention_ms == -1 else min(wall_ms + retention_ms, _LATEST_MS)
     for topic in request.topics:
         topic_id = topic.topic_id
         if topic_id == NO_UUID:

@@ -5,7 +5,8 @@ pending until the transaction ends: then it is stored, unless a later commit is 
 (which is what compaction will keep), or it is discarded.
 
 One marker may end a transaction with a hundred thousand offsets, and its replay must not stop
-halfway. So pending offsets are kept by group and topic: little is done for each of them.
+halfway. So pending offsets are kept by group and topic: where no other transaction is open, and
+none were committed before, nothing is done for each of them, and otherwise little.
 """
 
 from collections.abc import Iterable, Iterator
@@ -40,6 +41,17 @@ _Producers = int | dict[int, None]
 _NOBODY: Final[dict[int, _Producers]] = {}
 
 
+class _OpenTarget:
+    """The pending offsets of a group and a topic."""
+
+    __slots__ = ("by_partition", "producer_count")
+
+    def __init__(self) -> None:
+        # Partition -> the producers with a pending offset there.
+        self.by_partition: dict[int, _Producers] = {}
+        self.producer_count = 0
+
+
 class OffsetStore:
     """The committed offsets of every group of a shard."""
 
@@ -48,8 +60,7 @@ class OffsetStore:
         self._next_order = 0
         # Producer id -> target -> partition -> offset, of transactions that are still open.
         self._pending: dict[int, dict[_Target, _ByPartition]] = {}
-        # Target -> partition -> the producers with a pending offset there.
-        self._open: dict[_Target, dict[int, _Producers]] = {}
+        self._open: dict[_Target, _OpenTarget] = {}
         # Group -> the number of its topics in ``_open``.
         self._open_counts: dict[str, int] = {}
 
@@ -69,7 +80,7 @@ class OffsetStore:
 
     def is_unstable(self, group_id: str, topic: str, partition: int) -> bool:
         """Whether an open transaction may change this offset."""
-        return bool(self._open) and partition in self._open.get((group_id, topic), _NOBODY)
+        return bool(self._open) and partition in self._producers_of((group_id, topic))
 
     def has_open_transactions(self, group_id: str) -> bool:
         return group_id in self._open_counts
@@ -82,9 +93,9 @@ class OffsetStore:
     def tombstones(self, group_id: str) -> list[CoordinatorRecord]:
         """Tombstones for all offsets of the group, including those of open transactions."""
         places = {(topic, partition): None for topic, partition, _ in self.of_group(group_id)}
-        for (group, topic), partitions in self._open.items():
+        for (group, topic), opened in self._open.items():
             if group == group_id:
-                for partition in partitions:
+                for partition in opened.by_partition:
                     places[topic, partition] = None
         return [offset_tombstone(group_id, topic, partition) for topic, partition in places]
 
@@ -119,7 +130,7 @@ class OffsetStore:
         partition = key.partition
         if value is None:
             self._remove(target, partition)
-            producers = self._open.get(target, _NOBODY).get(partition)
+            producers = self._producers_of(target).get(partition)
             if producers is not None:
                 self._drop_pending(target, partition, producers)
             return
@@ -128,26 +139,35 @@ class OffsetStore:
         if producer_id == NO_PRODUCER_ID:
             self._offsets_of(target)[partition] = committed
         else:
-            self._pending.setdefault(producer_id, {}).setdefault(target, {})[partition] = committed
+            pending = self._pending.setdefault(producer_id, {})
+            by_partition = pending.get(target)
+            if by_partition is None:
+                by_partition = pending[target] = {}
+                self._opened(target).producer_count += 1
+            by_partition[partition] = committed
             self._note_open(target, partition, producer_id)
 
     def replay_end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
         for target, ended in self._pending.pop(producer_id, {}).items():
             self._note_ended(target, ended, producer_id)
             if is_commit:
-                stored = self._offsets_of(target)
-                for partition, committed in ended.items():
-                    current = stored.get(partition)
-                    if current is None or committed.order > current.order:
-                        stored[partition] = committed
+                self._store(target, ended)
 
     # -- what is pending -------------------------------------------------------------------
 
-    def _note_open(self, target: _Target, partition: int, producer_id: int) -> None:
+    def _producers_of(self, target: _Target) -> dict[int, _Producers]:
+        opened = self._open.get(target)
+        return _NOBODY if opened is None else opened.by_partition
+
+    def _opened(self, target: _Target) -> _OpenTarget:
         opened = self._open.get(target)
         if opened is None:
-            opened = self._open[target] = {}
+            opened = self._open[target] = _OpenTarget()
             self._open_counts[target[0]] = self._open_counts.get(target[0], 0) + 1
+        return opened
+
+    def _note_open(self, target: _Target, partition: int, producer_id: int) -> None:
+        opened = self._open[target].by_partition
         producers = opened.get(partition)
         if producers is None or producers == producer_id:
             opened[partition] = producer_id
@@ -158,13 +178,16 @@ class OffsetStore:
 
     def _note_ended(self, target: _Target, ended: Iterable[int], producer_id: int) -> None:
         opened = self._open[target]
-        for partition in ended:
-            producers = opened[partition]
-            if isinstance(producers, dict) and len(producers) > 1:
-                del producers[producer_id]
-            else:
-                del opened[partition]
-        self._forget_empty(target, opened)
+        opened.producer_count -= 1
+        if opened.producer_count:
+            by_partition = opened.by_partition
+            for partition in ended:
+                producers = by_partition[partition]
+                if isinstance(producers, dict) and len(producers) > 1:
+                    del producers[producer_id]
+                else:
+                    del by_partition[partition]
+        self._forget_closed(target, opened)
 
     def _drop_pending(self, target: _Target, partition: int, producers: _Producers) -> None:
         for producer_id in producers if isinstance(producers, dict) else (producers,):
@@ -173,12 +196,13 @@ class OffsetStore:
             del by_partition[partition]
             if not by_partition:
                 del pending[target]
+                self._open[target].producer_count -= 1
         opened = self._open[target]
-        del opened[partition]
-        self._forget_empty(target, opened)
+        del opened.by_partition[partition]
+        self._forget_closed(target, opened)
 
-    def _forget_empty(self, target: _Target, opened: dict[int, _Producers]) -> None:
-        if opened:
+    def _forget_closed(self, target: _Target, opened: _OpenTarget) -> None:
+        if opened.producer_count:
             return
         del self._open[target]
         group_id = target[0]
@@ -187,6 +211,18 @@ class OffsetStore:
             del self._open_counts[group_id]
 
     # -- what is stored --------------------------------------------------------------------
+
+    def _store(self, target: _Target, ended: _ByPartition) -> None:
+        """Store the offsets of a committed transaction, which nobody else has."""
+        group_id, topic = target
+        stored = self._offsets_of(target)
+        if not stored:
+            self._groups[group_id][topic] = ended
+            return
+        for partition, committed in ended.items():
+            current = stored.get(partition)
+            if current is None or committed.order > current.order:
+                stored[partition] = committed
 
     def _offsets_of(self, target: _Target) -> _ByPartition:
         """Where an offset is stored."""

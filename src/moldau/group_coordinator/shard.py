@@ -9,7 +9,7 @@ the group; members with the classic protocol can be in a consumer group while it
 """
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 
 from moldau.clock import Now
 from moldau.config.broker import BrokerConfig
@@ -22,6 +22,7 @@ from moldau.group_coordinator.consumer.groups import ConsumerGroups
 from moldau.group_coordinator.offset_expiry import Expiry, expiry_of_classic
 from moldau.group_coordinator.offset_requests import CommitCheck
 from moldau.group_coordinator.offsets import OffsetStore
+from moldau.group_coordinator.record_size import Fits, fits_always
 from moldau.group_coordinator.records import group_metadata_tombstone, offset_tombstone
 from moldau.group_coordinator.request_context import GroupRequestContext
 from moldau.group_coordinator.txn_offset_requests import (
@@ -87,11 +88,12 @@ class GroupCoordinatorShard:
     call: the same objects, not decoded copies.
     """
 
-    def __init__(self, config: BrokerConfig, rng: random.Random) -> None:
+    def __init__(self, config: BrokerConfig, rng: random.Random, fits: Fits = fits_always) -> None:
+        """``fits`` says whether a record is not too large for the log."""
         self._config = config
         self._image = MetadataImage()
-        self._classic = ClassicGroups(config, rng)
-        self._consumer = ConsumerGroups(config, rng)
+        self._classic = ClassicGroups(config, rng, fits)
+        self._consumer = ConsumerGroups(config, rng, fits)
         self._offsets = OffsetStore()
         # The consumer group that the last record about groups deleted, if it did: a group that
         # is converted to classic is deleted first, and written as a classic group right after.
@@ -213,12 +215,13 @@ class GroupCoordinatorShard:
         out = Outcome()
         try:
             self._check_join(request)
-            if self._consumer.has_group(request.group_id):
-                if self._consumer.group_state(request.group_id) != _EMPTY_STATE:
-                    return self._consumer.classic_join(token, request, context, now, self._image)
-                if not request.member_id:
-                    out.records.extend(self._consumer.tombstones(request.group_id))
+            is_consumer = self._consumer.has_group(request.group_id)
+            if is_consumer and self._consumer.group_state(request.group_id) != _EMPTY_STATE:
+                return self._consumer.classic_join(token, request, context, now, self._image)
             self._classic.join(token, request, context, now, out)
+            if is_consumer and request.group_id in self._classic.groups:
+                # The join was not refused: a classic group takes the place of the empty one.
+                out.records[:0] = self._consumer.tombstones(request.group_id)
         except ApiError as error:
             response = JoinGroupResponse(error_code=int(error.code), member_id=request.member_id)
             return Outcome.reply(token, for_version(response, context.api_version))
@@ -287,6 +290,12 @@ class GroupCoordinatorShard:
         return out
 
     # -- consumer groups -------------------------------------------------------------------
+
+    def preparing_heartbeat(
+        self, request: ConsumerGroupHeartbeatRequest
+    ) -> Generator[None, None, None]:
+        """What can be done in steps before a heartbeat with a large subscription is decided."""
+        return self._consumer.preparing_heartbeat(request, self._image)
 
     def handle_consumer_group_heartbeat(
         self,

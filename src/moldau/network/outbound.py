@@ -92,7 +92,7 @@ class Outbound:
         """Send ``request`` and return its response.
 
         Without a version, the newest of both sides is used, or the newest of this one if versions
-        are not negotiated. The time-out includes the time to connect. Requests without a response
+        are not negotiated. The timeout includes the time to connect. Requests without a response
         (Produce with acks=0) cannot be sent.
 
         Raises:

@@ -1,8 +1,7 @@
 """A request to another node while it is on its way, how it can fail, and the settings for it."""
 
 import asyncio
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from moldau.protocol.primitives import Message
 
@@ -21,13 +20,12 @@ class RequestTimedOut(Disconnected):
     """The peer has not answered in time."""
 
 
-@dataclass(frozen=True, slots=True)
-class OutboundSettings:
+class OutboundSettings(NamedTuple):
     """Kafka's settings of a client connection between nodes."""
 
     client_id: str
     request_timeout_ms: int = 30_000
-    """request.timeout.ms: from ``send`` to the response, for requests that name no time-out"""
+    """request.timeout.ms: from ``send`` to the response, for requests that name no timeout"""
     connection_setup_timeout_ms: int = 10_000
     """socket.connection.setup.timeout.ms: doubles with each failure ..."""
     connection_setup_timeout_max_ms: int = 30_000

@@ -41,10 +41,7 @@ Handled = Reply | Awaitable[Reply] | Overlapping
 
 
 class Session:
-    """One client connection as the broker sees it.
-
-    ``data`` is reserved for the broker; the network layer does not use it.
-    """
+    """One client connection as the broker sees it."""
 
     __slots__ = (
         "_callbacks",
@@ -53,7 +50,7 @@ class Session:
         "client_id",
         "client_software_name",
         "client_software_version",
-        "data",
+        "has_asked_for_metadata",
         "is_closed",
         "is_peer_closed",
         "listener",
@@ -69,7 +66,7 @@ class Session:
         self.client_id: str | None = None
         self.client_software_name = ""
         self.client_software_version = ""
-        self.data: Any = None
+        self.has_asked_for_metadata = False
         self.is_closed = False
         # Whether the peer has closed its side. It may still be waiting for replies.
         self.is_peer_closed = False

@@ -6,7 +6,8 @@ never does, until it calls a function that is interpreted. So this module is not
 the loops over the elements of arrays call it every so often (``LONG_RUN``).
 
 The same calls bound the memory of a decoded message. An element of a few bytes becomes objects of
-a few hundred, so a limit on the bytes alone would allow gigabytes.
+a few hundred, so a limit on the bytes alone would allow gigabytes. A number takes little, but the
+response may have an element for it.
 """
 
 import threading
@@ -15,11 +16,12 @@ from typing import Final, ParamSpec, TypeVar
 
 # The elements between two calls: LONG_RUN + 1.
 RUN_ELEMENTS: Final = 1024
+NUMBERS_PER_ELEMENT: Final = 4
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# ``runs_left``, in a thread that decodes with a limit.
+# ``runs_left`` and ``number_runs_left``, in a thread that decodes with a limit.
 _decoding = threading.local()
 
 
@@ -41,7 +43,12 @@ def give_way() -> None:
 
 
 def give_way_among_numbers() -> None:
-    """The same in an array of numbers, which take little memory and are not counted."""
+    """The same in an array of numbers, which have a limit of their own."""
+    left: int | None = getattr(_decoding, "number_runs_left", None)
+    if left is not None:
+        if left == 0:
+            raise TooManyElementsError("it has too many numbers: ask for fewer at a time")
+        _decoding.number_runs_left = left - 1
 
 
 def with_elements_max(
@@ -49,10 +56,14 @@ def with_elements_max(
 ) -> R:
     """Call ``decode``; arrays longer than ``LONG_RUN`` may have so many elements, all together.
 
-    Shorter arrays are not counted: there, the other fields of a message bound their number.
+    Those of numbers may have four times as many. Shorter arrays are not counted: there, the other
+    fields of a message bound their number.
     """
     _decoding.runs_left = elements // RUN_ELEMENTS
+    # A run of numbers is LONG_RUN long, and the last one may be shorter.
+    _decoding.number_runs_left = NUMBERS_PER_ELEMENT * elements // (RUN_ELEMENTS - 1) + 1
     try:
         return decode(*args, **kwargs)
     finally:
         _decoding.runs_left = None
+        _decoding.number_runs_left = None

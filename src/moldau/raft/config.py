@@ -39,5 +39,5 @@ class RaftConfig(NamedTuple):
 
     @property
     def fetch_max_wait_ms(self) -> int:
-        """How long a fetch may wait for records: the answer must come before the time-out."""
+        """How long a fetch may wait for records: the answer must come before the timeout."""
         return min(_FETCH_MAX_WAIT_MS, self.fetch_timeout_ms // 2, self.request_timeout_ms // 2)

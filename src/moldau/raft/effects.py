@@ -29,7 +29,7 @@ class Persist(NamedTuple):
 class Send(NamedTuple):
     """Send a request; report ``Answered`` or ``RequestFailed`` with its ``request_id``.
 
-    A late or missing report does no harm: the machine has its own time-out.
+    A late or missing report does no harm: the machine has its own timeout.
     """
 
     request_id: int

@@ -4,7 +4,7 @@ A voter that loses its leader first asks whether it would be elected (Prospectiv
 with a majority of such answers does it raise the epoch and ask for votes (Candidate), so that a
 node that was cut off does not disturb a working leader when it comes back (KAFKA-18345).
 
-A voter need not wait for the time-out if the leader has evidently gone. That only this voter may
+A voter need not wait for the timeout if the leader has evidently gone. That only this voter may
 think so does no harm, because of the pre-vote: the others do not grant it to anybody while they
 have a leader.
 """
@@ -175,7 +175,7 @@ class Elections:
     # Timers. Each returns when it is next due.
 
     def poll_election_timer(self, role: Unattached, now_ms: int) -> int:
-        """An unattached voter stands when its time-out is over and its log is on disk."""
+        """An unattached voter stands when its timeout is over and its log is on disk."""
         quorum = self._quorum
         if not quorum.may_stand or quorum.is_shutting_down:
             return FOREVER_MS

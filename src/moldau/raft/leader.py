@@ -6,7 +6,7 @@ it. From this are derived
 * the high watermark: what a majority of the voters has on disk, once that includes a record of
   this epoch (Raft §5.4.2, Figure 8; KAFKA-12619);
 * whether a majority still follows (check-quorum): a leader that is cut off resigns after one and a
-  half fetch time-outs, so that clients look for the new one (KAFKA-15489);
+  half fetch timeouts, so that clients look for the new one (KAFKA-15489);
 * which observers have caught up and may become voters.
 
 The leader itself counts only as long as it is a voter: after a record that removes it, it leads

@@ -18,16 +18,8 @@ from moldau.simulator.simulation import (
     DEFAULT_CLUSTER,
     Plan,
     Result,
-    Simulation,
-    plan,
-    simulate,
 )
-from moldau.simulator.swarm import Progress, run_seeds
-from moldau.simulator.transaction_simulation import (
-    TransactionSimulation,
-    plan_transactions,
-    simulate_transactions,
-)
+from moldau.simulator.swarm import Progress, make_plan, make_simulation, run_seeds
 from moldau.simulator.world import US_PER_S, Told
 
 _LAST_LINES = 30
@@ -106,8 +98,7 @@ def _run_one(options: argparse.Namespace) -> int:
 
 
 def _plan(seed: int, options: argparse.Namespace) -> Plan:
-    make = plan_transactions if options.transactions else plan
-    return make(seed, options.cluster)
+    return make_plan(seed, options.cluster, options.transactions)
 
 
 def _run_many(options: argparse.Namespace) -> int:
@@ -140,8 +131,8 @@ def _run_many(options: argparse.Namespace) -> int:
 
 
 def _simulate(planned: Plan, options: argparse.Namespace) -> Result:
-    make = TransactionSimulation if options.transactions else Simulation
-    simulation = make(planned, tell_from=logging.INFO if options.logs else None)
+    tell_from = logging.INFO if options.logs else None
+    simulation = make_simulation(planned, options.transactions, tell_from)
     if options.trace:
         for fault in planned.faults:
             print(f"  planned: at {fault.at_ms / 1000:.3f} s {fault}")
@@ -150,7 +141,9 @@ def _simulate(planned: Plan, options: argparse.Namespace) -> Result:
 
 
 def _shrink(planned: Plan, options: argparse.Namespace) -> None:
-    run = simulate_transactions if options.transactions else simulate
+    def run(each: Plan) -> Result:
+        return make_simulation(each, options.transactions).run()
+
     print(f"seed {planned.seed}: looking for the fewest faults that fail ...", flush=True)
     smallest = shrink(planned, lambda each: bool(run(each).problems))
     result = run(smallest)

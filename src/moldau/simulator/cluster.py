@@ -19,12 +19,13 @@ from moldau.simulator.world import World
 BROKER_PORT: Final = 9092
 CONTROLLER_PORT: Final = 9093
 DATA_DIR: Final = "/data"
+# Of clusters with an operator. It never has the metadata log, so it may fail or be replaced.
+SECOND_DIR: Final = "/data2"
 BROKER_SESSION_MS: Final = 6_000
 _MOST_DRIFT_PPM: Final = 200
 
 _SETTINGS: Final = {
     "controller.listener.names": "CONTROLLER",
-    "log.dirs": DATA_DIR,
     "offsets.topic.num.partitions": "3",
     "auto.create.topics.enable": "false",
     "broker.session.timeout.ms": str(BROKER_SESSION_MS),
@@ -64,6 +65,8 @@ class Topology(NamedTuple):
     coordinator_replicas: int = 0
     # The brokers are put into so many racks, by turns; into none if 0.
     racks: int = 0
+    # Replicas are moved while clients work, between brokers and between two log directories.
+    is_operated: bool = False
 
     @property
     def node_ids(self) -> list[int]:
@@ -72,6 +75,10 @@ class Topology(NamedTuple):
     @property
     def names(self) -> list[str]:
         return [f"node-{each}" for each in self.node_ids]
+
+    @property
+    def log_dirs(self) -> tuple[str, ...]:
+        return (DATA_DIR, SECOND_DIR) if self.is_operated else (DATA_DIR,)
 
     @property
     def late_names(self) -> list[str]:
@@ -96,6 +103,7 @@ TOPOLOGIES: Final = {
     "dynamic": Topology((1, 2, 3, 4), (1, 2, 3, 4), late=(4,), is_dynamic=True),
     "replicated": Topology((1, 2, 3), (1, 2, 3), replicas=3),
     "coordinated": Topology((1, 2, 3), (1, 2, 3), coordinator_replicas=3),
+    "operated": Topology((1, 2, 3), (1, 2, 3, 4, 5), replicas=3, is_operated=True),
 }
 # Those that a seed may draw.
 SWARM: Final = ("single", "combined", "separate", "dynamic", "replicated")
@@ -124,6 +132,7 @@ class Cluster:
         )
         common = {
             **_SETTINGS,
+            "log.dirs": ",".join(topology.log_dirs),
             **self._quorum_settings(),
             "offsets.topic.replication.factor": str(topology.internal_replicas),
             "min.insync.replicas": str(topology.replicas // 2 + 1),
@@ -184,6 +193,13 @@ class Cluster:
         """Put an empty disk into a machine whose process has ended."""
         machine.wipe()
         self.format(machine)
+
+    def replace_directory(self, machine: Machine, path: str) -> None:
+        """Put an empty disk in the place of one log directory; the process must have ended."""
+        self.world.tell(machine.name, f"has a new disk for {path}")
+        machine.disk.remove_tree(path)
+        options = FormatOptions(cluster_id=self.cluster_id, ignore_formatted=True)
+        format_directories(machine.config, options, machine.disk, self._rng, clock=machine.clock)
 
     @property
     def addresses(self) -> list[Address]:

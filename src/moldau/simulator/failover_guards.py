@@ -102,6 +102,11 @@ FAILOVER_GUARDS: Final = (
         "test_a_killed_leader_is_not_named_to_clients_before_the_next_is_elected",
     ),
     Mutant(
+        "a client that asks before the follower has noticed is sent back to a dead leader",
+        Edit("broker/lost_leaders.py", "CLOSING_MS: Final = 5\n", "CLOSING_MS: Final = 0\n"),
+        scenario=f"{_LOST}::test_a_client_that_asks_before_its_follower_notices_is_not_sent_back",
+    ),
+    Mutant(
         "a leader that hangs is not named",
         Edit(
             "broker/lost_leaders.py",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from moldau.ids import METADATA_TOPIC
-from moldau.simulator.cluster import DATA_DIR, Cluster, Topology
+from moldau.simulator.cluster import DATA_DIR, SECOND_DIR, Cluster, Topology
 from moldau.simulator.machine import Machine
 from moldau.simulator.world import US_PER_MS
 
@@ -20,6 +20,11 @@ ARCHIVE: Final = "archive"
 ROT: Final = "bit rot"
 # A node that clients reach, and other nodes do not: it leads on without knowing better.
 SEPARATION: Final = "separation"
+# The second log directory fails, and comes back with a restart: as it was, or empty.
+FAILED_DIRECTORY: Final = "failed directory"
+REPLACED_DIRECTORY: Final = "replaced directory"
+_FAILING: Final = ("append", "fsync")
+_ALWAYS: Final = 1 << 30
 # The base offset and the length of a batch, and where its checksum is.
 _BATCH_OVERHEAD: Final = 12
 _CHECKSUM_AT: Final = 17
@@ -115,6 +120,22 @@ def _disk_error(cluster: Cluster, fault: Fault) -> None:
     cluster.world.tell(fault.node, f"cannot {fault.peer} on its disk, {fault.size} times")
     disk.fail_next(fault.peer, f"{DATA_DIR}/*", errno.EIO, fault.size)
     _later(cluster, fault, disk.heal_failures)
+
+
+def _fail_directory(cluster: Cluster, fault: Fault) -> None:
+    machine = cluster.machine(fault.node)
+    cluster.world.tell(fault.node, f"{SECOND_DIR} fails")
+    for operation in _FAILING:
+        machine.disk.fail_next(operation, f"{SECOND_DIR}/*", errno.EIO, _ALWAYS)
+    _later(cluster, fault, lambda: _restart(cluster, machine, fault))
+
+
+def _restart(cluster: Cluster, machine: Machine, fault: Fault) -> None:
+    machine.disk.heal_failures()
+    machine.kill()
+    if fault.kind == REPLACED_DIRECTORY:
+        cluster.replace_directory(machine, SECOND_DIR)
+    machine.start()
 
 
 def _wipe(cluster: Cluster, fault: Fault) -> None:
@@ -250,6 +271,7 @@ def _later(cluster: Cluster, fault: Fault, call: Callable[[], object]) -> None:
 class Kind(NamedTuple):
     """A row of the table below; ``only_late`` for what only late nodes survive.
 
+    ``only_operated`` is for nodes with two log directories.
     What ``is_asked_for`` is drawn by its name only.
     """
 
@@ -259,6 +281,7 @@ class Kind(NamedTuple):
     with_peer: bool = False
     operations: Sequence[str] = ()
     only_late: bool = False
+    only_operated: bool = False
     is_asked_for: bool = False
 
 
@@ -275,6 +298,8 @@ KINDS: Final = {
     "disk error": Kind(
         _disk_error, _SHORT_MS, (1, 3), operations=("fsync", "append", "write_atomically")
     ),
+    FAILED_DIRECTORY: Kind(_fail_directory, _LONG_MS, only_operated=True),
+    REPLACED_DIRECTORY: Kind(_fail_directory, _LONG_MS, only_operated=True, is_asked_for=True),
     "wipe": Kind(_wipe, _SHORT_MS, only_late=True),
     ROT: Kind(_rot, _SHORT_MS, range(100_000)),
     "cut": Kind(_cut, _LONG_MS, with_peer=True),
@@ -286,7 +311,14 @@ KINDS: Final = {
 }
 POWER_FAULTS: Final = ("power cut", "power cut while writing")
 # After these, a broker cannot show that it has all of its records, whether it has or not.
-UNCLEAN_FAULTS: Final = (*POWER_FAULTS, ROT, "disk error", "full disk")
+UNCLEAN_FAULTS: Final = (
+    *POWER_FAULTS,
+    ROT,
+    "disk error",
+    "full disk",
+    FAILED_DIRECTORY,
+    REPLACED_DIRECTORY,
+)
 
 
 def draw(
@@ -296,7 +328,9 @@ def draw(
     possible = [
         name
         for name, kind in KINDS.items()
-        if (topology.late or not kind.only_late) and not kind.is_asked_for
+        if (topology.late or not kind.only_late)
+        and (topology.is_operated or not kind.only_operated)
+        and not kind.is_asked_for
     ]
     chosen = [name for name in possible if rng.random() < 0.35]
     if not chosen:
@@ -307,6 +341,17 @@ def draw(
         count = rng.randint(1, 4)
         faults += [draw_one(rng, name, nodes, peers, length_ms) for _ in range(count)]
     return sorted(faults)
+
+
+def replace_a_directory(
+    rng: random.Random, topology: Topology, drawn: Sequence[Fault], length_ms: int
+) -> list[Fault]:
+    """Faults in which a node loses a log directory, and all others have what they had."""
+    replaced = draw_one(rng, REPLACED_DIRECTORY, topology.names, (), length_ms)
+    survived = [
+        each for each in drawn if each.kind not in UNCLEAN_FAULTS or each.node == replaced.node
+    ]
+    return sorted([*survived, replaced])
 
 
 def draw_one(

@@ -98,9 +98,9 @@ FOLLOWER_GUARDS: Final = (
         "9491: the high watermark is not in the log after a full truncation",
         Edit(
             "storage/log/log_truncation.py",
-            "        state.log_start_offset = log_start_offset\n"
-            "        state.update_high_watermark(offset)\n",
-            "        state.log_start_offset = log_start_offset\n",
+            "            state.log_start_offset = log_start_offset\n"
+            "            state.update_high_watermark(offset)\n",
+            "            state.log_start_offset = log_start_offset\n",
         ),
         scenario=f"{_FETCHER}::test_a_log_that_ends_before_the_leaders_begins_starts_anew",
     ),
@@ -108,11 +108,11 @@ FOLLOWER_GUARDS: Final = (
         "dedup state not rebuilt after truncation",
         Edit(
             "storage/log/log_truncation.py",
-            "            rebuild_producer_state(\n"
-            "                state.producers, state.segments, "
+            "                rebuild_producer_state(\n"
+            "                    state.producers, state.segments, "
             "state.log_start_offset, offset, wall_ms\n"
-            "            )\n",
-            "",
+            "                )\n",
+            "                pass\n",
         ),
         scenario=f"{_FOLLOWING}::test_an_elected_follower_knows_its_producers_and_its_epochs",
     ),
@@ -120,7 +120,13 @@ FOLLOWER_GUARDS: Final = (
         "flush.messages: acknowledged before it is on the device of the follower",
         Edit(
             "broker/replica_fetcher.py",
+            '"""Do not go on: that would acknowledge what is not on the device yet."""\n'
             "        self._followed.hold(state, Phase.FLUSHING)\n",
+            "",
+        ),
+        Edit(
+            "broker/replica_fetcher.py",
+            "                    self._followed.hold(state, Phase.FLUSHING)\n",
             "",
         ),
         scenario=f"{_FETCHER}::test_what_must_be_on_the_device_is_acknowledged_when_it_is",
@@ -129,8 +135,10 @@ FOLLOWER_GUARDS: Final = (
         "flush.messages: acknowledged to a new leader before it is on the device",
         Edit(
             "broker/replica_fetcher.py",
-            "        if partition.is_flushing:\n",
-            "        if False:\n",
+            "        if partition.is_flushing:\n"
+            "            self._flush_first(partition, state)\n"
+            "        self._wake()\n",
+            "        self._wake()\n",
         ),
         scenario=f"{_FETCHER}::test_a_new_leader_does_not_learn_what_is_not_on_the_device_yet",
     ),

@@ -11,6 +11,7 @@ _RAFT: Final = "tests/raft/test_scenarios.py"
 _WHOLE: Final = "tests/simulator/test_scenarios.py"
 _BROKERS: Final = "tests/simulator/test_broker_scenarios.py"
 _SNAPSHOTS: Final = "tests/simulator/test_snapshot_scenarios.py"
+_PUBLISHER: Final = "tests/broker/test_metadata_publisher.py"
 
 GUARDS: Final = (
     Mutant(
@@ -164,10 +165,10 @@ GUARDS: Final = (
         "15950: heartbeats overlap",
         Edit(
             "broker/broker_lifecycle.py",
-            "            try:\n                await self._beat()\n            except",
-            "            try:\n"
-            "                asyncio.get_running_loop().create_task(self._beat())\n"
-            "            except",
+            "                    await self._register_directories()\n"
+            "                await self._beat()\n",
+            "                    await self._register_directories()\n"
+            "                asyncio.get_running_loop().create_task(self._beat())\n",
         ),
         scenario=f"{_BROKERS}::test_15950_a_broker_sends_one_heartbeat_at_a_time",
     ),
@@ -249,5 +250,16 @@ GUARDS: Final = (
             "        self.snapshots.write(\n",
         ),
         scenario=f"{_SNAPSHOTS}::test_14618_a_snapshot_ends_where_a_batch_ends",
+    ),
+    Mutant(
+        "a snapshot is taken inside a metadata transaction",
+        Edit(
+            "broker/metadata_publisher.py",
+            "        self.transaction_offset = loader.transaction_offset\n"
+            "        self._publish(image, delta, end_offset)\n",
+            "        self._publish(image, delta, end_offset)\n",
+        ),
+        scenario=f"{_PUBLISHER}::"
+        "test_a_snapshot_during_a_replay_does_not_lose_the_beginning_of_a_transaction",
     ),
 )

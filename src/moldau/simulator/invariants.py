@@ -19,37 +19,39 @@ TOPIC: Final = 2
 def check_records(world: World, history: History, partitions: Sequence[TopicPartition]) -> None:
     """Every acknowledged record is there once, in the order in which it was sent."""
     for topic_partition in partitions:
-        found = history.read.get(topic_partition, {})
-        offsets: dict[bytes, int] = {}
-        for offset in sorted(found):
-            value = found[offset]
-            if value in offsets:
-                world.surprise(
-                    "records", f"{value!r} is in {topic_partition} at {offsets[value]} and {offset}"
-                )
-            offsets.setdefault(value, offset)
+        offsets = check_order(world, history, topic_partition)
         for value in history.acknowledged.get(topic_partition, {}):
             if value not in offsets:
                 world.surprise(
                     "records", f"{value!r} was acknowledged in {topic_partition} and is lost"
                 )
-        _check_order(world, topic_partition, history, offsets)
 
 
-def _check_order(
-    world: World, topic_partition: TopicPartition, history: History, offsets: dict[bytes, int]
-) -> None:
+def check_order(
+    world: World, history: History, topic_partition: TopicPartition
+) -> dict[bytes, int]:
+    """No record is there twice, or before one that was sent before it; returns their offsets."""
+    found = history.read.get(topic_partition, {})
+    offsets: dict[bytes, int] = {}
+    for offset in sorted(found):
+        value = found[offset]
+        if value in offsets:
+            world.surprise(
+                "records", f"{value!r} is in {topic_partition} at {offsets[value]} and {offset}"
+            )
+        offsets.setdefault(value, offset)
     latest: dict[bytes, int] = {}
     for value in history.sent.get(topic_partition, {}):
-        offset = offsets.get(value)
-        if offset is None:
+        at = offsets.get(value)
+        if at is None:
             continue
         producer = value.split(b"/")[0]
-        if offset < latest.get(producer, -1):
+        if at < latest.get(producer, -1):
             world.surprise(
                 "records", f"{value!r} is in {topic_partition} before what was sent before it"
             )
-        latest[producer] = offset
+        latest[producer] = at
+    return offsets
 
 
 def check_metadata(world: World, cluster: Cluster, history: History) -> None:

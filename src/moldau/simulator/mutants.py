@@ -8,6 +8,7 @@ promise that no simulation watches.
     python -m moldau.simulator.mutants            # all of them
     python -m moldau.simulator.mutants NAME...    # some
     python -m moldau.simulator.mutants --by-transactions NAME...   # by seeds with transactions
+    python -m moldau.simulator.mutants --by-operator NAME...       # by seeds with an operator
 """
 
 import argparse
@@ -27,6 +28,7 @@ from moldau.simulator.guards import GUARDS
 from moldau.simulator.isr_guards import ISR_GUARDS
 from moldau.simulator.leader_guards import LEADER_GUARDS
 from moldau.simulator.mutations import MUTANTS, Mutant
+from moldau.simulator.operator_guards import OPERATOR_GUARDS
 from moldau.simulator.transaction_guards import TRANSACTION_GUARDS
 from moldau.simulator.transaction_offset_guards import TRANSACTION_OFFSET_GUARDS
 from moldau.simulator.transaction_write_guards import TRANSACTION_WRITE_GUARDS
@@ -42,12 +44,16 @@ ALL: Final = (
     *ISR_GUARDS,
     *FOLLOWER_GUARDS,
     *UNCLEAN_GUARDS,
+    *OPERATOR_GUARDS,
     *TRANSACTION_GUARDS,
     *TRANSACTION_OFFSET_GUARDS,
     *TRANSACTION_WRITE_GUARDS,
 )
 MOST_SEEDS: Final = 200
 _TESTS_FAILED: Final = 1
+# The options of the seeds that a mutant is run with on demand.
+_TRANSACTIONS: Final = ("--transactions",)
+_OPERATED: Final = ("--cluster", "operated")
 
 
 def mutate(mutant: Mutant, package: Path) -> None:
@@ -60,19 +66,17 @@ def mutate(mutant: Mutant, package: Path) -> None:
         path.write_text(text.replace(edit.old, edit.new))
 
 
-def caught_by(
-    mutant: Mutant, most_seeds: int, jobs: int, *, by_transactions: bool = False
-) -> str | None:
+def caught_by(mutant: Mutant, most_seeds: int, jobs: int, *, by: Sequence[str] = ()) -> str | None:
     """How many seeds, or which scenario, it takes to catch the mutant; None if it survives.
 
-    With ``by_transactions`` it is seeds with transactions, also if the mutant names a scenario.
+    With ``by`` it is seeds with these options, also if the mutant names a scenario.
     """
     with tempfile.TemporaryDirectory(prefix="moldau-mutant-") as folder:
         package = Path(folder, "moldau")
         shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
         mutate(mutant, package)
-        if by_transactions:
-            return _seeds(mutant, folder, most_seeds, jobs, "--transactions")
+        if by:
+            return _seeds(mutant, folder, most_seeds, jobs, *by)
         if mutant.scenario:
             return mutant.scenario.split("::")[1] if _fails(mutant, folder) else None
         return _seeds(mutant, folder, most_seeds, jobs)
@@ -130,8 +134,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--scenarios", action="store_true", help="only those that scenarios catch")
     parser.add_argument(
         "--by-transactions",
-        action="store_true",
+        dest="by",
+        action="store_const",
+        const=_TRANSACTIONS,
+        default=(),
         help="run seeds with transactions, and no scenarios",
+    )
+    parser.add_argument(
+        "--by-operator",
+        dest="by",
+        action="store_const",
+        const=_OPERATED,
+        help="run seeds with an operator, and no scenarios",
     )
     parser.add_argument("--seeds", type=int, default=MOST_SEEDS, help="of each, at most")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
@@ -145,9 +159,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = []
     for mutant in chosen:
         print(f"{mutant.name} ...", flush=True)
-        catcher = caught_by(
-            mutant, options.seeds, options.jobs, by_transactions=options.by_transactions
-        )
+        catcher = caught_by(mutant, options.seeds, options.jobs, by=options.by)
         rows.append((mutant, catcher))
     print(table(rows))
     return 1 if any(catcher is None for _, catcher in rows) else 0

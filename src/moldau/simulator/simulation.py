@@ -36,9 +36,12 @@ PARTITIONS: Final = 3
 ANY_CLUSTER: Final = "any"
 DEFAULT_CLUSTER: Final = ANY_CLUSTER
 CLIENTS: Final = ("producer-1", "producer-2", "consumer-1", "member-1", "member-2", "admin-1")
+OPERATOR: Final = "operator-1"
 # How long things go wrong, and how soon everything must be well again.
 CHAOS_MS: Final = 40_000
 _LIVE_US: Final = 60 * US_PER_S
+# How many of the seeds with an operator lose a log directory, and nothing else.
+_REPLACES_A_DIRECTORY: Final = 0.3
 
 
 class Plan(NamedTuple):
@@ -67,12 +70,19 @@ def plan(seed: int, cluster: str = DEFAULT_CLUSTER) -> Plan:
     rng = World(seed).random("plan")
     drawn = rng.choice(SWARM)
     topology = TOPOLOGIES[drawn if cluster == ANY_CLUSTER else cluster]
-    chosen = faults.draw(rng, topology, CLIENTS, CHAOS_MS)
+    clients = (*CLIENTS, OPERATOR) if topology.is_operated else CLIENTS
+    chosen = faults.draw(rng, topology, clients, CHAOS_MS)
+    if topology.is_operated and rng.random() < _REPLACES_A_DIRECTORY:
+        chosen = faults.replace_a_directory(rng, topology, chosen, CHAOS_MS)
     return Plan(seed, topology, tuple(chosen))
 
 
 class Simulation:
     """Runs one plan."""
+
+    # Of the topics of the admin client.
+    _admin_replicas = 1
+    _producer_pauses_ms: tuple[int, ...] = (100, 300, 1_000)
 
     def __init__(self, planned: Plan, tell_from: int | None = None) -> None:
         """With ``tell_from``, what nodes log from that level on is part of the story."""
@@ -229,14 +239,14 @@ class Simulation:
             client = self._client(name)
             kind = name.split("-")[0]
             if kind == "producer":
-                Producer(client, self.partitions, rng.choice((100, 300, 1_000))).start()
+                Producer(client, self.partitions, rng.choice(self._producer_pauses_ms)).start()
             elif kind == "consumer":
                 Consumer(client, self.partitions).start()
             elif kind == "member":
                 self.members.append(self._member(client, is_classic, rng.choice((100, 500))))
                 self.members[-1].start()
             else:
-                Admin(client, rng.choice((200, 1_000)), replication_factor=1).start()
+                Admin(client, rng.choice((200, 1_000)), self._admin_replicas).start()
 
     def _member(self, client: ClusterClient, is_classic: bool, pause_ms: int) -> GroupProgress:
         if is_classic:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple
 
-from moldau.simulator.simulation import DEFAULT_CLUSTER, Result, plan, simulate
-from moldau.simulator.transaction_simulation import plan_transactions, simulate_transactions
+from moldau.simulator.operated_simulation import OperatedSimulation
+from moldau.simulator.simulation import DEFAULT_CLUSTER, Plan, Result, Simulation, plan
+from moldau.simulator.transaction_simulation import TransactionSimulation, plan_transactions
 
 
 class Progress(NamedTuple):
@@ -26,12 +27,25 @@ class Progress(NamedTuple):
         )
 
 
+def make_plan(seed: int, cluster: str, with_transactions: bool) -> Plan:
+    return (plan_transactions if with_transactions else plan)(seed, cluster)
+
+
+def make_simulation(
+    planned: Plan, with_transactions: bool, tell_from: int | None = None
+) -> Simulation:
+    """The simulation that runs such a plan."""
+    if with_transactions:
+        return TransactionSimulation(planned, tell_from)
+    if planned.topology.is_operated:
+        return OperatedSimulation(planned, tell_from)
+    return Simulation(planned, tell_from)
+
+
 def run_seed(seed: int, cluster: str = DEFAULT_CLUSTER, with_transactions: bool = False) -> Result:
     """One seed; its story is kept only if it failed."""
-    if with_transactions:
-        result = simulate_transactions(plan_transactions(seed, cluster))
-    else:
-        result = simulate(plan(seed, cluster))
+    planned = make_plan(seed, cluster, with_transactions)
+    result = make_simulation(planned, with_transactions).run()
     return result if result.problems else result._replace(story=())
 
 

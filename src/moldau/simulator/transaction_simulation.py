@@ -280,7 +280,3 @@ class TransactionSimulation(Simulation):
             with suppress(ApiError):
                 found.append(node.broker.transactions.shard_of(transactional_id).shard)
         return found
-
-
-def simulate_transactions(planned: Plan) -> Result:
-    return TransactionSimulation(planned).run()

@@ -21,7 +21,7 @@ from moldau.simulator.world import US_PER_MS, World
 _INTERVAL_US: Final = 100 * US_PER_MS
 # Split votes leave an epoch without a leader, but hardly several in a row.
 _MOST_WITHOUT_LEADER: Final = 6
-# Check-quorum takes one and a half fetch time-outs, which are 2 s.
+# Check-quorum takes one and a half fetch timeouts, which are 2 s.
 _RESIGNED_AFTER_US: Final = 6_000 * US_PER_MS
 # A new controller gives every broker a whole session, and may look late.
 _FENCED_AFTER_US: Final = (2 * BROKER_SESSION_MS + 4_000) * US_PER_MS

@@ -16,13 +16,14 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from moldau.spark.batch_ledger import Ledger, LedgerTopic
+from moldau.spark.batch_reader import MoldauReader
 from moldau.spark.client_options import ClientOptions
 from moldau.spark.errors import PipelineError, pipeline_errors
 from moldau.spark.offsets import Offsets
 from moldau.spark.options import SourceOptions, parse_source_options
 from moldau.spark.reading import ReadTask, cluster_of
 from moldau.spark.schema import check_schema
-from moldau.spark.source import MoldauDataSource, MoldauReader
+from moldau.spark.source import MoldauDataSource
 from moldau.spark.stream_reader import MoldauStreamReader
 
 if TYPE_CHECKING:

@@ -180,7 +180,7 @@ def _check_names(given: Given, is_streaming: bool) -> None:
             continue
         if name not in _NAMES:
             close = _closest(name)
-            hint = f"is {close} meant?" if close else f"there are {', '.join(_OWN)} and kafka.*"
+            hint = f"did you mean {close}?" if close else f"there are {', '.join(_OWN)} and kafka.*"
             raise PipelineError(f"there is no option {name}: {hint}")
     if is_streaming:
         for name in _ENDING:

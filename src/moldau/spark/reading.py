@@ -25,6 +25,7 @@ from moldau.spark.arrow import OpenBatch, open_batch, to_arrow
 from moldau.spark.client_options import ClientOptions
 from moldau.spark.errors import PipelineError, pipeline_errors
 from moldau.spark.offsets import MADE_ANEW, OffsetRange, TopicIds
+from moldau.spark.worker_garbage import freeze_modules
 
 _FIRST_BACKOFF_S: Final = 0.05
 _LAST_BACKOFF_S: Final = 1.0
@@ -68,6 +69,7 @@ def read_task(task: ReadTask, how: HowToRead, schema: pa.Schema) -> Iterator[pa.
             topic_id = task.topic_ids.get(each.partition.topic)
             for fetched in _fetch(cluster, each, how, topic_id):
                 yield from _decode(fetched, each, task.min_timestamp_ms, how, schema)
+    freeze_modules()
 
 
 _clusters: dict[tuple[int, ClientOptions], Cluster] = {}

@@ -27,7 +27,7 @@ from threading import Event, Thread
 from typing import Any, Final
 
 # In the order in which a session needs them.
-MODULES: Final = ("pyspark.testing", "moldau.spark.source")
+MODULES: Final = ("pyspark.testing", "moldau.spark.ledger_source")
 _POLL_S: Final = 0.02
 _PATIENCE_S: Final = 2.0
 

@@ -26,6 +26,7 @@ from moldau.spark.reading import cluster_in_task
 from moldau.spark.refusals import TOO_LARGE, LeaveOut, is_of_record, writable
 from moldau.spark.routing import Layout, Router
 from moldau.spark.sink_options import SinkOptions
+from moldau.spark.worker_garbage import freeze_modules
 
 
 def write_rows(batches: Iterable[pa.RecordBatch], options: SinkOptions) -> int:
@@ -58,7 +59,8 @@ def send_rows(
                 for records in encoder.encode(batch):
                     writer.add(records)
                 writer.send()
-        return writer
+    freeze_modules()
+    return writer
 
 
 def encoder_of(

@@ -4,7 +4,6 @@ import fcntl
 import os
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -229,6 +228,9 @@ def find_or_start(environment: Mapping[str, str]) -> socket.socket:
 
 
 def _start(environment: Mapping[str, str]) -> socket.socket:
+    # Imported late: most clients find a process that runs already.
+    import subprocess
+
     path = socket_path(environment)
     with open(log_path(environment), "wb", opener=_private) as log:
         process = subprocess.Popen(

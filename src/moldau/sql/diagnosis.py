@@ -115,11 +115,11 @@ def _column(given: Parameters, span: Span | None, context: Context) -> SqlError 
     columns = [parts_of(each)[-1] for each in given.get("proposal", "").split(", ") if each]
     close = nearest(name, columns)
     if close is not None:
-        return SqlError(message, f"is {shown(close)} meant?", span)
+        return SqlError(message, f"did you mean {shown(close)}?", span)
     if context.variant_topics and name.isidentifier():
         known = nearest(name, context.fields())
         if known is not None:
-            return SqlError(message, f"is value:{known} meant?", span)
+            return SqlError(message, f"did you mean value:{known}?", span)
         return SqlError(message, f"a field of a JSON value is written value:{name}", span)
     if columns:
         return SqlError(message, f"there are {', '.join(map(shown, columns))}", span)
@@ -161,7 +161,7 @@ def _routine(given: Parameters, span: Span | None, context: Context) -> SqlError
     if name.upper() in FUNCTIONS:
         return SqlError(message, f"it is ksqlDB's, write {FUNCTIONS[name.upper()]}", span)
     close = nearest(name, context.functions())
-    remedy = f"is {close} meant?" if close else "SHOW FUNCTIONS lists them"
+    remedy = f"did you mean {close}?" if close else "SHOW FUNCTIONS lists them"
     return SqlError(message, remedy, span)
 
 
@@ -191,7 +191,7 @@ def _syntax(given: Parameters, span: Span | None, context: Context) -> SqlError 
     for each in candidates:
         close = nearest(each.text, KEYWORDS)
         if close is not None and each.upper not in KEYWORDS:
-            return SqlError(f"{each.text} is not understood", f"is {close} meant?", each.span)
+            return SqlError(f"{each.text} is not understood", f"did you mean {close}?", each.span)
     hint = given.get("hint", "").removeprefix(": ")
     return SqlError(f"{near} is not understood here", hint or _before(found, at), span)
 
@@ -237,7 +237,7 @@ def _of_name(token: Token) -> bool:
 def _data_type(given: Parameters, span: Span | None, _: Context) -> SqlError | None:
     name = given["typeName"].strip('"')
     close = nearest(name, TYPES)
-    remedy = f"is {close} meant?" if close else f"there are {', '.join(TYPES[:8])} and others"
+    remedy = f"did you mean {close}?" if close else f"there are {', '.join(TYPES[:8])} and others"
     return SqlError(f"there is no type {name.lower()}", remedy, span)
 
 

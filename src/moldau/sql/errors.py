@@ -3,7 +3,7 @@
 It is shown as one line, followed by the line of the statement with carets under the words at
 fault::
 
-    there is no topic ordesr: is orders meant?
+    there is no topic ordesr: did you mean orders?
       SELECT * FROM ordesr
                     ^^^^^^
 """

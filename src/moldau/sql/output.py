@@ -4,7 +4,6 @@ Results come in pieces. A table is as wide as its first piece needs; later rows 
 to the right, which is better than to hold back everything until the last row is there.
 """
 
-import csv
 import json
 import unicodedata
 from collections.abc import Sequence
@@ -68,6 +67,8 @@ class Printer:
         print(text, file=self._errors, flush=True)
 
     def _csv(self, rows: Sequence[Cells]) -> None:
+        import csv
+
         csv.writer(self._out, lineterminator="\n").writerows(rows)
 
     def _table(self, rows: Sequence[Cells]) -> None:

@@ -147,7 +147,7 @@ class _Walk:
             span,
             bool(node.isStreaming()),
             not is_aliased,
-            {str(each): str(options.get(each)) for each in options},
+            _as_dict(options),
         )
         if relation.is_stream:
             return self._without_alias(relation)
@@ -201,6 +201,14 @@ class _Walk:
             span=Span(relation.span.start, max(clause.end, relation.span.end)),
             as_of=as_of,
         )
+
+
+def _as_dict(options: Any) -> dict[str, str]:
+    # To Python the end of an iterator in Java is an exception, and PySpark asks Java some 60
+    # questions about each of those. Most relations have no options.
+    if options.isEmpty():
+        return {}
+    return {str(each): str(options.get(each)) for each in options}
 
 
 def _definitions(node: Any) -> Iterator[tuple[str, Any]]:

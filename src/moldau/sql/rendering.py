@@ -30,8 +30,8 @@ def as_text(frame: "DataFrame", form: Form) -> "DataFrame":
     # By position: names need not be unique.
     numbered = frame.toDF(*(f"c{i}" for i in range(len(frame.columns))))
     if form is not Form.JSON:
-        return numbered.select(
-            *(F.expr(_cell(f"c{i}", each.dataType)) for i, each in enumerate(frame.schema))
+        return numbered.selectExpr(
+            *(_cell(f"c{i}", each.dataType) for i, each in enumerate(frame.schema))
         )
     fields = [
         F.expr(_readable(f"c{i}", each.dataType)).alias(name)

@@ -81,7 +81,7 @@ class Resolver:
         if name in names:
             return name
         close = nearest(name, [*names, *self.user_views()])
-        remedy = f"is {shown(close)} meant?" if close else "SHOW TOPICS lists them"
+        remedy = f"did you mean {shown(close)}?" if close else "SHOW TOPICS lists them"
         if all(each.startswith("__") for each in names):
             remedy = "there are none yet; moldau topics create makes one"
         raise SqlError(f"there is no topic {shown(name)}", remedy, span)
@@ -105,7 +105,7 @@ class Resolver:
                     self._make(each)
                 recipes += again
                 continue
-            if _is_file(relation):
+            if _is_file(relation) and relation.name not in names:
                 replacements |= self._absolute(relation)
                 continue
             topic = self.check_topic(relation.name, names, relation.name_span)

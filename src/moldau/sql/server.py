@@ -52,6 +52,8 @@ class Server:
         self._lock = threading.Lock()
         self._clients = 0
         self._last_s = time.monotonic()
+        # Taken by the one who removes the socket. A handler of signals must not wait for a lock.
+        self._removable = [path]
         self._stopping = threading.Event()
         self._started = threading.Event()
         self._spark: SparkSession | None = None
@@ -64,13 +66,20 @@ class Server:
         while not self._stopping.wait(_CHECK_S):
             if self._is_over():
                 break
-        with suppress(OSError):
-            if self._path.stat().st_ino == self._inode:
-                self._path.unlink()
+        self._withdraw()
         self._listener.close()
 
     def stop(self) -> None:
+        """End, as soon as Spark has started; whoever comes from now on starts a new process."""
+        self._withdraw()
         self._stopping.set()
+
+    def _withdraw(self) -> None:
+        """Remove the socket, once: another file may get the inode that it had."""
+        with suppress(IndexError, OSError):
+            path = self._removable.pop()
+            if path.stat().st_ino == self._inode:
+                path.unlink()
 
     def spark(self) -> "SparkSession":
         """The session of the process, as soon as it is there. Raises SqlError."""

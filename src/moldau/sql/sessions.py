@@ -23,6 +23,9 @@ def first_session() -> "SparkSession":
             # Several users share the process: one long query must not hold up the others.
             "spark.scheduler.mode": "FAIR",
             "spark.sql.streaming.stopTimeout": "5s",
+            # Where in our own code a column was made explains nothing to the user, and telling
+            # Java takes several calls for each of them.
+            "spark.python.sql.dataFrameDebugging.enabled": "false",
         },
     )
 
@@ -37,5 +40,9 @@ def new_session(spark: "SparkSession") -> "SparkSession":
 
 def activate(spark: "SparkSession") -> None:
     """Make a session the one in which Spark looks up formats in this thread."""
+    from pyspark.sql import SparkSession
+
     jvm: Any = spark._jvm
-    jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)
+    # As `jvm.org.apache...`, but the whole name at once: Java looks for a class of each part of a
+    # name in all jars.
+    SparkSession._get_j_spark_session_class(jvm).setActiveSession(spark._jsparkSession)

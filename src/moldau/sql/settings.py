@@ -1,18 +1,17 @@
 """What a session of SQL needs to know: the cluster, the registry, and where the user is."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from moldau.client.security import Security, parse_security
+if TYPE_CHECKING:
+    from moldau.client.security import Security
 
 
-@dataclass(frozen=True)
-class SqlSettings:
+class SqlSettings(NamedTuple):
     """The settings of one user's session; ``security`` has Kafka's names, as in a client file."""
 
     bootstrap: str
-    security: Mapping[str, str] = field(default_factory=dict)
+    security: Mapping[str, str] = {}
     registry: str | None = None
     # Relative paths of files are relative to it.
     directory: str = "."
@@ -21,8 +20,11 @@ class SqlSettings:
     time_zone: str | None = None
     timeout_s: float = 30.0
 
-    def parsed_security(self) -> Security:
+    def parsed_security(self) -> "Security":
         """Raises ValueError if a setting is invalid; the message has no secret."""
+        # Imported late: `moldau sql -e` only passes the settings on.
+        from moldau.client.security import parse_security
+
         return parse_security(self.security)
 
     def source_options(self) -> dict[str, str]:
@@ -34,7 +36,7 @@ class SqlSettings:
         }
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "security": dict(self.security)}
+        return {**self._asdict(), "security": dict(self.security)}
 
     @staticmethod
     def from_json(values: Mapping[str, Any]) -> "SqlSettings":

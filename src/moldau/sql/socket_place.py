@@ -8,7 +8,6 @@ import hashlib
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -27,6 +26,9 @@ def socket_directory(environment: Mapping[str, str]) -> Path:
     if runtime:
         directory = Path(runtime) / "moldau"
     else:
+        # Imported late: it imports several compressors, too.
+        import tempfile
+
         directory = Path(tempfile.gettempdir()) / f"moldau-{os.getuid()}"
     try:
         directory.mkdir(mode=0o700, exist_ok=True)

@@ -78,20 +78,31 @@ class TopicViews:
 
 
 def _select(records: "DataFrame", table: TopicTable, registry: str | None) -> "DataFrame":
+    if registry is None or (table.key_schema is None and table.value_schema is None):
+        return records.selectExpr(*_expressions(table))
     key = F.expr(key_sql(table.key.encoding))
-    if table.key_schema is not None and registry is not None:
+    if table.key_schema is not None:
         key = _avro("key", table, table.key_schema, registry)
     metadata = [
         key.alias(METADATA[0]),
         *(F.col(each.removeprefix("_")).alias(each) for each in METADATA[1:]),
     ]
     schema = table.value_schema
-    if schema is None or registry is None:
+    if schema is None:
         return records.select(*metadata, F.expr(value_sql(table.value.encoding)).alias(VALUE))
     value = _avro("value", table, schema, registry)
     if not (isinstance(schema.schema, dict) and schema.schema.get("type") == "record"):
         return records.select(*metadata, value.alias(VALUE))
     return records.select(*metadata, value.alias(VALUE)).select(*METADATA, f"{VALUE}.*")
+
+
+def _expressions(table: TopicTable) -> list[str]:
+    """The columns as SQL: one call to Java, not several for each function and each name."""
+    return [
+        f"{key_sql(table.key.encoding)} AS {METADATA[0]}",
+        *(f"`{each.removeprefix('_')}` AS {each}" for each in METADATA[1:]),
+        f"{value_sql(table.value.encoding)} AS {VALUE}",
+    ]
 
 
 def _avro(column: str, table: TopicTable, schema: Any, registry: str) -> Any:

@@ -55,10 +55,13 @@ def add(
     client_transaction_version: int,
     wall_ms: int,
 ) -> Transition | None:
-    """The transaction with these partitions, or None if it has them all."""
+    """The transaction with these partitions, or None if it has them all.
+
+    As in Kafka, a transaction also begins with a request that names no partitions.
+    """
     if transaction.status is TransactionStatus.ONGOING and _has_all(transaction, topics):
         return None
-    added = [(topic.name, topic.partitions) for topic in topics]
+    added = [(topic.name, topic.partitions) for topic in topics if topic.partitions]
     return to_ongoing(transaction, added, client_transaction_version, wall_ms)
 
 

@@ -35,7 +35,7 @@ from moldau.transaction_coordinator.transitions import Transition, to_empty
 def check_request(request: InitProducerIdRequest, config: BrokerConfig) -> None:
     """Refuse what is wrong whatever the state of the id.
 
-    Of two-phase commit (KIP-939), Apache Kafka 4.3 has the transaction without time-out, if the
+    Of two-phase commit (KIP-939), Apache Kafka 4.3 has the transaction without timeout, if the
     broker allows it, but cannot keep a prepared transaction yet.
     """
     has_id = request.producer_id != NO_PRODUCER_ID
@@ -57,7 +57,7 @@ def check_request(request: InitProducerIdRequest, config: BrokerConfig) -> None:
     highest = config.transaction_max_timeout_ms
     if not request.enable_2pc and not 0 < request.transaction_timeout_ms <= highest:
         message = (
-            f"a transaction time-out of {request.transaction_timeout_ms} ms is not between 1 and "
+            f"a transaction timeout of {request.transaction_timeout_ms} ms is not between 1 and "
             f"transaction.max.timeout.ms={highest}"
         )
         raise ApiError(ErrorCode.INVALID_TRANSACTION_TIMEOUT, message)

@@ -16,7 +16,7 @@ NO_PRODUCER_ID: Final = -1
 NO_PRODUCER_EPOCH: Final = -1
 NO_TIMESTAMP: Final = -1
 MAX_PRODUCER_EPOCH: Final = 32767
-# The time-out of a transaction that takes part in a two-phase commit: it never times out.
+# The timeout of a transaction that takes part in a two-phase commit: it never times out.
 TWO_PHASE_COMMIT_TIMEOUT_MS: Final = 2**31 - 1
 
 

@@ -1,8 +1,8 @@
-"""What the coordinator does without a request: time-outs of transactions, expiry of ids.
+"""What the coordinator does without a request: timeouts of transactions, expiry of ids.
 
 Both are looked for at intervals, as in Apache Kafka, and compare wall time with what is in the
 records: a transaction may be older than this process. Only open transactions are looked at for
-time-outs, so that a round costs nothing where there are none.
+timeouts, so that a round costs nothing where there are none.
 """
 
 from collections import deque

@@ -22,7 +22,7 @@ from confluent_kafka.admin import (
 
 from tests.compat.clients.base import EARLIEST, LATEST, NOT_FOUND, Client, ClientError, Record
 
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 class ConfluentClient(Client):

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from tests.compat.clients.programs import build_go, build_java, build_node
 
 HERE = Path(__file__).resolve().parent
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 SESSION_MS = 4000
 HEARTBEAT_MS = 500
 

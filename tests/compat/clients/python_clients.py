@@ -16,7 +16,7 @@ import kafka.errors
 
 from tests.compat.clients.base import EARLIEST, LATEST, NOT_FOUND, Client, ClientError, Record
 
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 class AioKafkaClient(Client):

@@ -30,8 +30,8 @@ from tests.compat.clients.base import ClientError
 from tests.compat.clients.driver import DriverClient
 from tests.compat.clients.programs import build_go, build_java, build_node
 
-PATIENCE_S = 30.0
-TIMEOUT_MS = 30_000
+PATIENCE_S = 120.0
+TIMEOUT_MS = 120_000
 # What a transaction that is aborted and one that is committed have in common is written twice.
 ABORT_THEN_COMMIT = (False, True)
 

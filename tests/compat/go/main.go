@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-const patience = 30 * time.Second
+const patience = 120 * time.Second
 
 type record struct {
 	Partition int32    `json:"partition"`

@@ -64,7 +64,7 @@ func runTransactor(bootstrap string) error {
 func (t *transactor) options(id string) []kgo.Opt {
 	return []kgo.Opt{
 		kgo.SeedBrokers(t.bootstrap...), kgo.TransactionalID(id),
-		kgo.TransactionTimeout(30 * time.Second), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.TransactionTimeout(120 * time.Second), kgo.RecordPartitioner(kgo.ManualPartitioner()),
 	}
 }
 

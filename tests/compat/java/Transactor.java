@@ -27,7 +27,7 @@ import org.apache.kafka.common.serialization.StringSerializer;
 /** Java's transactional producer behind a pipe; the requests are those of clients/transactors.py. */
 public final class Transactor {
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final Duration PATIENCE = Duration.ofSeconds(120);
 
     private final String bootstrap;
     private final Map<String, KafkaProducer<String, String>> producers = new HashMap<>();
@@ -71,7 +71,7 @@ public final class Transactor {
 
     private KafkaProducer<String, String> open(String id) {
         Properties properties = properties("transactional.id", id);
-        properties.put("transaction.timeout.ms", 30000);
+        properties.put("transaction.timeout.ms", 120000);
         KafkaProducer<String, String> producer =
             new KafkaProducer<>(properties, new StringSerializer(), new StringSerializer());
         producer.initTransactions();

@@ -15,7 +15,7 @@ const xxhash = require('lz4js/xxh32')
 const snappy = require('kafkajs-snappy')
 const zstd = require('@bokuweb/zstd-wasm')
 
-const PATIENCE_MS = 30000
+const PATIENCE_MS = 120000
 const READ_COMMITTED = 1
 const CODECS = {
   none: CompressionTypes.None,

@@ -6,7 +6,7 @@
 const readline = require('readline')
 const { Kafka, logLevel } = require('kafkajs')
 
-const PATIENCE_MS = 30000
+const PATIENCE_MS = 120000
 
 const kafka = new Kafka({
   brokers: process.argv[2].split(','),
@@ -19,7 +19,7 @@ const transactions = new Map()
 async function open(id) {
   const producer = kafka.producer({
     transactionalId: id,
-    transactionTimeout: 30000,
+    transactionTimeout: 120000,
     idempotent: true,
     maxInFlightRequests: 1,
     allowAutoTopicCreation: false,

@@ -1,5 +1,6 @@
 """The file source by itself: lines, ends of lines, and files that change under it."""
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,28 @@ def test_a_rotated_file_is_read_to_its_end_and_the_new_one_from_its_beginning(
         file.write("two\n")
     path.rename(tmp_path / "in.1")
     path.write_text("three\n")
+    assert polled(source) == [("two", 8), ("three", 6)]
+
+
+def test_lines_written_just_before_a_rotation_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the end of the file was seen, and before it is looked at which file has the name."""
+    path, moved = tmp_path / "in", tmp_path / "in.1"
+    path.write_text("one\n")
+    source = started(path)
+    assert polled(source) == [("one", 4)]
+    stat = os.stat
+
+    def rotating(name: Any) -> os.stat_result:
+        monkeypatch.setattr(os, "stat", stat)
+        with path.open("a") as file:
+            file.write("two\n")
+        path.rename(moved)
+        path.write_text("three\n")
+        return stat(name)
+
+    monkeypatch.setattr(os, "stat", rotating)
     assert polled(source) == [("two", 8), ("three", 6)]
 
 

@@ -109,6 +109,37 @@ def test_what_may_pass_is_polled_again(started: Any) -> None:
     assert values(poller, 1)[0] == ["1"]
 
 
+def test_records_wait_for_their_topics_until_brokers_are_back(directory: RunDirectory) -> None:
+    tries = iter([RetriableError("no broker"), RetriableError("no broker"), None])
+
+    def prepare(_: pa.RecordBatch) -> None:
+        if error := next(tries):
+            raise error
+
+    source = Scripted([record(1), record(2)])
+    poller = Poller(source, lambda: None, rows, prepare, directory, StoredReader([]), retry_s=0.01)
+    poller.start()
+    assert values(poller, 2)[0] == ["1", "2"]
+    poller.stop()
+    assert source.is_stopped.is_set()
+
+
+def test_a_source_can_be_stopped_while_its_records_wait(directory: RunDirectory) -> None:
+    has_tried = threading.Event()
+
+    def prepare(_: pa.RecordBatch) -> None:
+        has_tried.set()
+        raise RetriableError("no broker")
+
+    source = Scripted([record(1)])
+    poller = Poller(source, lambda: None, rows, prepare, directory, StoredReader([]))
+    poller.start()
+    assert has_tried.wait(60)
+    poller.stop()
+    assert source.is_stopped.wait(60)
+    assert poller.take(0.01) is None
+
+
 def test_a_start_that_fails_is_raised_and_a_source_that_blocks_does_not_block(
     started: Any,
 ) -> None:

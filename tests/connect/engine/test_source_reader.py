@@ -1,7 +1,10 @@
 """The reader process of a source, without Spark: pieces of rows, and what is said of failures."""
 
 import resource
+import sys
+import traceback
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +12,13 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
+from moldau.connect import providers
 from moldau.connect.engine.runs import RunDirectory
 from moldau.connect.engine.source_reader import ConnectReader, Piece, interval_ms
 from moldau.connect.engine.source_rows import last_offsets
 from moldau.connect.engine.source_write import _Rows
 from moldau.connect.engine_api import ConnectorSpec
+from moldau.spark.errors import PipelineError
 
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 WORKER = {"bootstrap.servers": "127.0.0.1:1", "key.converter": STRING, "value.converter": STRING}
@@ -27,12 +32,14 @@ def reader(tmp_path: Path) -> Iterator[Make]:
     # A reader limits the memory of its process, which here is that of all tests.
     limits = resource.getrlimit(resource.RLIMIT_DATA)
 
-    def make(kind: str, *, is_local: bool = True, next_: int = 0) -> ConnectReader:
+    def make(
+        kind: str, *, is_local: bool = True, next_: int = 0, secrets: dict[str, str] | None = None
+    ) -> ConnectReader:
         directory = RunDirectory(tmp_path)
         name = f"tests.connect_spark.connectors.{kind}"
         config = {"connector.class": name, "topic": "t", "until": "250"}
         stored: Any = [({"counter": "one"}, {"next": next_})] if next_ else []
-        directory.put_spec(ConnectorSpec("c", config, WORKER), stored)
+        directory.put_spec(ConnectorSpec("c", config, WORKER, secrets=secrets or {}), stored)
         made.append(ConnectReader(directory, 10.0, is_local=is_local))
         return made[-1]
 
@@ -90,6 +97,22 @@ def test_the_trace_of_a_failure_is_left_for_the_driver(reader: Make) -> None:
         made.latestOffset(made.initialOffset(), LIMIT)
     trace = made._directory.failure() or ""
     assert trace.startswith("OSError: the machine is not there\n\tat poll(connectors.py:")
+
+
+def test_secrets_are_not_in_what_spark_is_told_of_a_failure(
+    reader: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark logs it. The trace is for the worker, which leaves them out itself."""
+    monkeypatch.setattr(providers, "_logged", {})
+    made = reader("RaisingSource", secrets={"machine": "${env:MACHINE}"})
+    with (
+        redirect_stdout(sys.stdout),
+        redirect_stderr(sys.stderr),
+        pytest.raises(PipelineError, match=r"^the \$\{env:MACHINE\} is not there$") as raised,
+    ):
+        made.latestOffset(made.initialOffset(), LIMIT)
+    assert "machine" not in "".join(traceback.format_exception(raised.value))
+    assert "the machine is not there" in (made._directory.failure() or "")
 
 
 def test_transactions_by_interval_hold_rows_back() -> None:

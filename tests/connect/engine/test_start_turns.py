@@ -19,7 +19,11 @@ def test_as_many_as_there_are_turns_start_at_a_time() -> None:
             with lock:
                 inside += 1
                 most = max(most, inside)
-            met.wait(0.2)
+                if most == 2:
+                    met.set()
+            # The first one waits for a second, and both give a third the time to come.
+            assert met.wait(60)
+            never.wait(0.2)
             with lock:
                 inside -= 1
 

@@ -1,9 +1,15 @@
 """Groups of topic.creation.*: which settings a new topic gets."""
 
+from pathlib import Path
+
 import pytest
+from tools.brokers import free_port
 
 from moldau.connect.config.errors import ConfigError
-from moldau.connect.engine.topic_creation import topic_groups
+from moldau.connect.data.errors import ConnectError, RetriableError
+from moldau.connect.engine.topic_creation import TopicMaker, topic_groups
+from moldau.connect.engine_api import ConnectorSpec
+from tests.running import RunningBroker
 
 DEFAULT = {
     "topic.creation.default.partitions": "3",
@@ -60,3 +66,18 @@ def test_wrong_settings_are_named(change: dict[str, str], wrong: str) -> None:
 def test_numbers_are_required_in_default() -> None:
     with pytest.raises(ConfigError, match=r"topic.creation.default.replication.factor"):
         topic_groups({"topic.creation.default.partitions": "1"})
+
+
+def test_brokers_that_are_away_are_waited_for() -> None:
+    worker = {"bootstrap.servers": f"127.0.0.1:{free_port()}", "default.api.timeout.ms": "1000"}
+    with pytest.raises(RetriableError, match="topic t"):
+        TopicMaker(ConnectorSpec("c", DEFAULT, worker)).ensure("t")
+
+
+def test_what_brokers_refuse_is_an_error(tmp_path: Path) -> None:
+    config = {**DEFAULT, "topic.creation.default.replication.factor": "3"}
+    with RunningBroker(tmp_path) as broker:
+        worker = {"bootstrap.servers": broker.bootstrap}
+        with pytest.raises(ConnectError, match=r"topic.creation.default.\*") as refused:
+            TopicMaker(ConnectorSpec("c", config, worker)).ensure("t")
+    assert not isinstance(refused.value, RetriableError)

@@ -133,6 +133,46 @@ def test_tombstones_delete_in_their_order(sink: Sink, path: Path) -> None:
     assert rows(path) == [(2, "again", None)]
 
 
+@pytest.mark.parametrize("topic", ["s", "S", "t", "excluded", 'order"by', "a.b-c"])
+def test_a_topic_may_have_any_name(path: Path, topic: str) -> None:
+    sink = Sink(path, delete_enabled="true")
+    records = [record(1, {"name": "a"}), record(2, {"name": "b"}), record(1, None)]
+    for each in records:
+        each.topic = topic
+    sink.write(*records[:2])
+    sink.write(records[2])
+    sink.stop()
+    table = topic.replace('"', '""')
+    assert rows(path, f'SELECT * FROM "{table}"') == [(2, "b", None)]
+
+
+@pytest.mark.parametrize("topic", ["s", "S", "t"])
+def test_a_topic_may_have_any_name_in_update_mode(path: Path, topic: str) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"CREATE TABLE {topic} (id INTEGER PRIMARY KEY, name TEXT, age INTEGER)")
+        connection.execute(f"INSERT INTO {topic} VALUES (1, 'a', 1), (2, 'b', 2)")
+    sink = Sink(path, insert_mode="update")
+    changed = record(2, {"name": "c"})
+    changed.topic = topic
+    sink.write(changed)
+    sink.stop()
+    assert rows(path, f"SELECT * FROM {topic} ORDER BY 1") == [(1, "a", 1), (2, "c", None)]
+
+
+def test_a_null_key_of_an_optional_schema_is_a_bad_record(path: Path) -> None:
+    sink = Sink(path)
+    optional = KEY.optional()
+    records = [record(number, {"name": "a"}, offset=number) for number in (1, 2, 3)]
+    for each in records:
+        each.key_schema = optional
+        each.key = None if each.offset == 2 else Struct(optional, {"id": each.offset})
+    bad: list[tuple[int, str]] = []
+    sink.write(*records, task=Task(bad))
+    sink.stop()
+    assert bad == [(2, "record people-0@2: pk.mode=record_key, but the key is null")]
+    assert rows(path, "SELECT id FROM people") == [(1,), (3,)]
+
+
 def test_a_tombstone_without_a_table_deletes_nothing(sink: Sink, path: Path) -> None:
     sink.write(record(1, None))
     assert rows(path, "SELECT name FROM sqlite_master WHERE name = 'people'") == []

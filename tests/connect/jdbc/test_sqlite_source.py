@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tools.brokers import free_port
 
 from moldau.clock import ManualClock
 from moldau.connect.connector import SourcePartition
 from moldau.connect.connectors.jdbc.polled_table import Progress
 from moldau.connect.connectors.jdbc.source import JdbcSource
-from moldau.connect.data.errors import ConnectError
+from moldau.connect.data.errors import ConnectError, RetriableError
 from moldau.connect.data.record import SourceRecord
 
 
@@ -168,7 +169,6 @@ def test_a_query_can_be_polled(path: Path, sources: list[Source]) -> None:
         query="SELECT id, name || '!' AS name FROM t",
         table_whitelist="",
         incrementing_column_name="id",
-        validate_non_null="false",
     )
     sources.append(source)
     records = source.poll()
@@ -217,3 +217,16 @@ def test_offsets_keep_microseconds() -> None:
     assert Progress.from_offset(offset) == progress
     with pytest.raises(ConnectError, match="incrementing='x'"):
         JdbcSource.alter_offsets({}, [({}, {"incrementing": "x"})])
+
+
+def test_a_database_that_is_away_at_the_start_is_waited_for() -> None:
+    source = JdbcSource()
+    config = {
+        "connection.url": f"jdbc:postgresql://127.0.0.1:{free_port()}/shop",
+        "mode": "bulk",
+        "topic.prefix": "db-",
+    }
+    source.start(config, Offsets())
+    with pytest.raises(RetriableError, match="cannot connect"):
+        source.poll()
+    source.stop()

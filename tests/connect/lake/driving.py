@@ -1,7 +1,7 @@
 """Drives a sink without Spark: a driver, and a task that writes what it is given."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from moldau.connect.connector import SinkConnector
@@ -65,9 +65,12 @@ def ends(records: list[SinkRecord]) -> dict[TopicPartition, int]:
 class Driven:
     """One start of a connector."""
 
-    def __init__(self, kind: type[SinkConnector], config: Mapping[str, str]) -> None:
+    def __init__(
+        self, kind: type[SinkConnector], config: Mapping[str, str], topics: Sequence[str] = ()
+    ) -> None:
         self.config = {"name": "sink", **config}
         self.driver = kind()
+        self.driver.topics = topics
         self.driver.start(self.config)
         self._kind = kind
         self._tasks: SinkConnector | None = None

@@ -13,21 +13,29 @@ from moldau.connect.membership.group_member import GroupMember
 from moldau.connect.stores.topic_log import ClientSettings
 from tests.running import RunningBroker
 
-PATIENCE_S = 20.0
-SESSION_MS = 1500
+PATIENCE_S = 120.0
+SESSION_MS = 60_000
 
 
 class Worker:
     """A member, with a record of what it was told."""
 
-    def __init__(self, bootstrap: str, group: str, name: str, patience_ms: int = 5000) -> None:
+    def __init__(
+        self,
+        bootstrap: str,
+        group: str,
+        name: str,
+        *,
+        patience_ms: int = 60_000,
+        session_ms: int = SESSION_MS,
+    ) -> None:
         self.events: list[str] = []
         self.failure: Exception | None = None
         self.changed = threading.Condition()
         self.member = GroupMember(
-            ClientSettings(bootstrap, name, timeout_s=5.0),
+            ClientSettings(bootstrap, name, timeout_s=30.0),
             group,
-            session_timeout_ms=SESSION_MS,
+            session_timeout_ms=session_ms,
             rebalance_timeout_ms=patience_ms,
             heartbeat_interval_ms=200,
             on_change=lambda: self._note("change"),
@@ -98,9 +106,9 @@ def test_a_worker_that_leaves_makes_room_at_once(broker: RunningBroker) -> None:
 def test_a_worker_that_is_silent_stops_before_another_is_active(
     broker: RunningBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = Worker(broker.bootstrap, "silent", "first")
+    first = Worker(broker.bootstrap, "silent", "first", session_ms=6000)
     first.wait_for(first.member.is_active)
-    second = Worker(broker.bootstrap, "silent", "second")
+    second = Worker(broker.bootstrap, "silent", "second", session_ms=6000)
     second.wait_for(lambda: second.standing is not None)
     lost_s: list[float] = []
     taken_s: list[float] = []

@@ -31,7 +31,7 @@ class Answer(NamedTuple):
 
 class Client:
     def __init__(self, port: int) -> None:
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
 
     def __call__(
         self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None

@@ -322,7 +322,7 @@ def test_an_address_in_use_is_named(server: RestServer, herder: MemoryHerder) ->
 
 
 def test_close_ends_open_connections(herder: MemoryHerder) -> None:
-    before = threading.active_count()
+    before = set(threading.enumerate())
     server = RestServer(herder, herder.plugins, LOOPBACK, {}).start()
     clients = [Client(server.port) for _ in range(3)]
     for client in clients:
@@ -331,10 +331,9 @@ def test_close_ends_open_connections(herder: MemoryHerder) -> None:
     for client in clients:
         assert client.connection.sock.recv(1) == b""
         client.close()
-    for thread in threading.enumerate():
-        if thread.name.startswith("Thread-"):
-            thread.join(5)
-    assert threading.active_count() <= before + 1
+    for thread in set(threading.enumerate()) - before:
+        thread.join(5)
+        assert not thread.is_alive(), thread
 
 
 def test_the_api_is_there_without_spark() -> None:

@@ -1,6 +1,8 @@
 """Internal topics on a real broker."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from tests.running import RunningBroker
 
 CONFIGS = TopicSettings("configs", "config.storage.topic", "connector configurations", 1, 1)
 OFFSETS = TopicSettings("offsets", "offset.storage.topic", "source connector offsets", 5, 1)
+ONE_PARTITION = replace(OFFSETS, partitions=1)
 STATUS = TopicSettings(
     "statuses", "status.storage.topic", "statuses", 2, 1, {"segment.bytes": "1048576"}
 )
@@ -129,6 +132,56 @@ def test_offsets_of_an_aborted_transaction_do_not_count(clients: ClientSettings)
         producer.abort_transaction()
     assert store.read("a") == [({"f": "x"}, {"position": 1})]
     store.close()
+
+
+def test_offsets_are_read_behind_the_open_transaction_of_another_connector(
+    clients: ClientSettings,
+) -> None:
+    """Both are in one partition: what is stable there ends before the open transaction."""
+    store = OffsetStore(TopicLog(clients, ONE_PARTITION, awaits_transactions=True), "offsets")
+    store.start()
+    with (
+        Producer(clients.bootstrap, transactional_id="other") as other,
+        Producer(clients.bootstrap, transactional_id="own") as own,
+    ):
+        other.begin_transaction()
+        key, value = store.encode("other", {"f": "x"}, {"position": 1})
+        other.send("offsets", value, key=key)
+        other.flush()
+        with own.transaction():
+            key, value = store.encode("own", {"f": "x"}, {"position": 2})
+            own.send("offsets", value, key=key)
+        with ThreadPoolExecutor(1) as pool:
+            reading = pool.submit(store.read, "own")
+            with pytest.raises(TimeoutError):
+                reading.result(0.3)
+            # As the other connector does when it is started again.
+            other.abort_transaction()
+            assert reading.result(30) == [({"f": "x"}, {"position": 2})]
+        assert store.read("other") == []
+    store.close()
+
+
+def test_a_transaction_that_stays_open_is_named_as_the_reason(broker: RunningBroker) -> None:
+    clients = ClientSettings(broker.bootstrap, "test", timeout_s=3.0)
+    store = OffsetStore(TopicLog(clients, ONE_PARTITION, awaits_transactions=True), "offsets")
+    with Producer(clients.bootstrap, transactional_id="other") as other:
+        store.start()
+        other.begin_transaction()
+        key, value = store.encode("other", {"f": "x"}, {"position": 1})
+        other.send("offsets", value, key=key)
+        other.flush()
+        # A worker starts all the same: what is stable may be old, but is asked for again.
+        late = OffsetStore(TopicLog(clients, ONE_PARTITION, awaits_transactions=True), "offsets")
+        late.start()
+        with pytest.raises(ApiError, match="transaction of offsets-0 is still open") as refused:
+            store.read("own")
+        assert refused.value.code.retriable
+        other.abort_transaction()
+    late.close()
+    store.close()
+    with Admin(broker.bootstrap) as admin:
+        admin.delete_topics(["offsets"])
 
 
 def test_a_writer_that_claims_a_log_keeps_the_earlier_one_out(clients: ClientSettings) -> None:

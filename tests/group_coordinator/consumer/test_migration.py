@@ -33,6 +33,7 @@ from moldau.protocol.records.client_data import (
     ConsumerProtocolSubscription,
     TopicPartition,
 )
+from moldau.protocol.records.group_coordinator import GroupMetadataKey
 from tests.group_coordinator.consumer.cluster import (
     GROUP,
     Cluster,
@@ -61,11 +62,14 @@ class ClassicConsumer:
         topics: Sequence[str] = ("foo",),
         instance_id: str | None = None,
         protocol_type: str = "consumer",
+        malformed_protocols: Sequence[str] = (),
     ) -> None:
         self.cluster = cluster
+        self.malformed_protocols = malformed_protocols
         self.topics = topics
         self.instance_id = instance_id
         self.protocol_type = protocol_type
+        self.protocol_name = "cooperative-sticky"
         self.member_id = ""
         self.generation = -1
         self.owned: Partitions = {}
@@ -85,7 +89,10 @@ class ClassicConsumer:
             member_id=self.member_id,
             group_instance_id=self.instance_id,
             protocol_type=self.protocol_type,
-            protocols=[JoinGroupRequestProtocol(name="cooperative-sticky", metadata=metadata)],
+            protocols=[
+                JoinGroupRequestProtocol(name=self.protocol_name, metadata=metadata),
+                *(JoinGroupRequestProtocol(name, b"") for name in self.malformed_protocols),
+            ],
         )
         self.pending = self.cluster.token()
         self.cluster.take(
@@ -117,7 +124,7 @@ class ClassicConsumer:
             member_id=self.member_id,
             group_instance_id=self.instance_id,
             protocol_type=self.protocol_type,
-            protocol_name="cooperative-sticky",
+            protocol_name=self.protocol_name,
             assignments=[
                 SyncGroupRequestAssignment(member_id=name, assignment=assignment(partitions))
                 for name, partitions in (plan or {}).items()
@@ -278,6 +285,44 @@ def test_a_new_consumer_that_dies_turns_the_group_back_too() -> None:
     }
 
 
+def test_a_dead_consumer_is_removed_although_the_group_cannot_become_classic_again() -> None:
+    """If a timer fails, the whole shard is loaded again, with all its other groups."""
+    cluster = Cluster()
+    cluster.create_topic("foo", 4)
+    Consumer(cluster, "new").join()
+    a = ClassicConsumer(cluster, malformed_protocols=["range"])
+    b = ClassicConsumer(cluster, malformed_protocols=["cooperative-sticky"])
+    b.protocol_name = "range"
+    members = [a.join(), b.join()]
+    for _ in range(2):
+        for member in members:
+            member.follow()
+    cluster.pass_time(44_000)
+    for member in members:
+        member.beat()
+    cluster.pass_time(2_000)
+    assert cluster.group.members.keys() == {member.member_id for member in members}
+    for _ in range(2):
+        for member in members:
+            member.follow()
+    assert sorted(a.owned["foo"] + b.owned["foo"]) == [0, 1, 2, 3]
+
+
+def test_a_group_too_large_for_the_record_of_a_classic_group_stays_as_it_is() -> None:
+    cluster, members = classic_pair()
+    new = Consumer(cluster, "new").join()
+    for member in members:
+        member.follow()
+    fits = cluster.shard._consumer._upkeep.fits
+    cluster.shard._consumer._upkeep.fits = lambda record: (
+        not isinstance(record.key, GroupMetadataKey)
+    )
+    new.leave()
+    assert new.error == 0
+    assert cluster.group.members.keys() == {member.member_id for member in members}
+    cluster.shard._consumer._upkeep.fits = fits
+
+
 def test_the_group_survives_a_reload_at_every_stage() -> None:
     cluster, members = classic_pair()
     cluster.reload()
@@ -357,13 +402,15 @@ def test_without_downgrades_classic_members_stay_in_the_consumer_group() -> None
     for member in members:
         member.follow()
     new.leave()
-    # The target is computed when somebody joins: nobody of the new protocol is there to do it.
+    # The target is computed when somebody joins, and nobody of the new protocol is there to do it:
+    # the others are told to join, or what the one had would stay unread.
     assert cluster.state == "Assigning"
-    members[0].join()
+    cluster.pass_time(3_000)
     for _ in range(2):
         for member in members:
             member.follow()
     assert sorted(members[0].owned["foo"] + members[1].owned["foo"]) == [0, 1, 2, 3]
+    assert [member.beat() for member in members] == [0, 0]
 
 
 def test_a_group_of_another_kind_of_protocol_is_not_taken_over() -> None:

@@ -3,6 +3,11 @@
 import pytest
 
 from moldau.errors import ErrorCode
+from moldau.group_coordinator.consumer.subscription import (
+    NAMES_PER_STEP,
+    REMEMBERED_PATTERNS,
+    TopicMatches,
+)
 from moldau.protocol.records.group_coordinator import (
     ConsumerGroupRegularExpressionKey,
     ConsumerGroupRegularExpressionValue,
@@ -145,3 +150,22 @@ def test_how_often_nobody_looks_can_be_set() -> None:
     assert [type(record.key) for record in cluster.last_records] == [
         ConsumerGroupRegularExpressionKey
     ]
+
+
+def test_many_topics_are_matched_in_steps_and_again_when_one_is_added() -> None:
+    cluster = cluster_with(*[f"topic-{number:03}" for number in range(300)], "other")
+    matches = TopicMatches()
+    assert len(list(matches.finding("topic-.*", cluster.image))) >= 300 / NAMES_PER_STEP
+    assert list(matches.finding("topic-.*", cluster.image)) == [], "they are known"
+    assert len(matches.of("topic-.*", cluster.image)) == 300
+    cluster.create_topic("topic-new", 1)
+    assert matches.of("topic-.*", cluster.image)[-1] == "topic-new"
+    assert matches.of("(", cluster.image) == ()
+
+
+def test_only_so_many_patterns_are_remembered() -> None:
+    cluster = cluster_with("foo")
+    matches = TopicMatches()
+    for number in range(3 * REMEMBERED_PATTERNS):
+        assert matches.of(f"fo{{1,{number + 2}}}", cluster.image) == ("foo",)
+    assert list(matches.finding("fo{1,2}", cluster.image)), "it is forgotten"

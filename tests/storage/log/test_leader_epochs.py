@@ -225,6 +225,21 @@ def test_a_late_write_does_not_bring_back_what_was_forgotten() -> None:
     assert LeaderEpochCache(disk, PATH).entries() == [(2, 10), (5, 15)]
 
 
+@pytest.mark.parametrize("is_written", [False, True])
+def test_what_was_written_late_does_not_come_back_either(is_written: bool) -> None:
+    disk = SimulatedDisk()
+    cache = LeaderEpochCache(disk, PATH)
+    cache.assign(2, 10)
+    cache.flush()
+    cache.assign(4, 20)
+    work = cache.write_late()
+    if is_written:
+        work()
+    cache.truncate_from_end(20)
+    disk.crash(keep_nothing, lose_names=True)
+    assert LeaderEpochCache(disk, PATH).entries() == [(2, 10)]
+
+
 def test_a_late_write_follows_the_directory() -> None:
     disk = SimulatedDisk()
     disk.make_dirs("/new")

@@ -1,12 +1,16 @@
 """Truncation removes records, and everything derived from them."""
 
+import errno
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from moldau.errors import ApiError, ErrorCode
 from moldau.protocol.primitives import FileRegion
-from moldau.simulator.disk import SimulatedDisk
+from moldau.simulator.disk import PowerCut, SimulatedDisk
 from moldau.storage.disk.disk import RealDisk
+from moldau.storage.log.partition_log import PartitionLog
 from tests.storage.log_making import (
     EPOCH,
     SMALL_SEGMENTS,
@@ -72,6 +76,39 @@ def test_a_log_can_start_anew_at_any_offset() -> None:
     assert (log.log_start_offset, log.log_end_offset, log.high_watermark) == (3, 3, 3)
     assert append(log, b"new") == 3
     assert read_all(reopened(disk, SMALL_SEGMENTS)) == [(3, b"new")]
+
+
+@pytest.mark.parametrize("start", [8, 30])
+def test_a_log_killed_while_it_starts_anew_does_not_go_back_to_its_first_offset(start: int) -> None:
+    whole = SimulatedDisk()
+    log = _log_that_has_left_its_first_offsets(whole)
+    assert log.log_start_offset == 8
+    before = whole.operations
+    log.truncate_fully_and_start_at(start)
+    for moment in range(whole.operations - before):
+        for moment_of_recovery in range(10):
+            disk = SimulatedDisk()
+            log = _log_that_has_left_its_first_offsets(disk)
+            disk.cut_power_after(moment)
+            with pytest.raises(PowerCut):
+                log.truncate_fully_and_start_at(start)
+            disk.kill()
+            disk.cut_power_after(moment_of_recovery)
+            with suppress(PowerCut):
+                reopened(disk, SMALL_SEGMENTS)
+            disk.kill()
+            assert reopened(disk, SMALL_SEGMENTS).log_start_offset >= 8
+
+
+def _log_that_has_left_its_first_offsets(disk: SimulatedDisk) -> PartitionLog:
+    """Only its last segment is left. The checkpoint of where the log starts is not written yet."""
+    log = new_log(disk, SMALL_SEGMENTS)
+    for _ in range(10):
+        append(log, b"x" * 150)
+    log.update_high_watermark(10)
+    log.delete_records_before(8)
+    log.delete_old_segments(START_MS)
+    return log
 
 
 def test_a_cut_brings_back_what_is_clean_and_where_the_log_begins() -> None:
@@ -146,3 +183,94 @@ def test_what_was_cut_off_stays_off_after_a_loss_of_power(flushed: int) -> None:
         again = reopened(disk, recovery_point=flushed)
         found = [value[:3] for _, value in read_all(again) if value]
         assert found in ([b"000", b"111"], [b"000", b"111", b"new"])
+
+
+def test_epochs_that_were_truncated_do_not_come_back_with_a_kill() -> None:
+    disk = SimulatedDisk()
+    log = new_log(disk)
+    for value in (b"a", b"b"):
+        log.append_as_leader(batch(value), EPOCH, START_MS)
+    log.roll()
+    # Not followed by a flush: the file of the epochs is written in the background.
+    log.append_as_leader(batch(b"lost"), EPOCH + 1, START_MS)
+    log.truncate_to(2)
+    leader = new_log()
+    for value in (b"a", b"b", b"c"):
+        leader.append_as_leader(batch(value), EPOCH, START_MS)
+    log.append_as_follower(data_of(leader.read(2, 1000, max_offset=3)))
+    # Otherwise, as the next leader, it would have followers truncate what is committed.
+    assert log.end_offset_for_epoch(EPOCH) == (EPOCH, 3)
+    assert reopened(disk).end_offset_for_epoch(EPOCH) == (EPOCH, 3)
+
+
+@pytest.mark.parametrize(
+    "operation, file",
+    [("write_atomically", "*leader-epoch-checkpoint"), ("append", "*.snapshot")],
+)
+def test_on_a_full_disk_nothing_in_memory_is_ahead_of_the_truncated_log(
+    operation: str, file: str
+) -> None:
+    disk = SimulatedDisk()
+    log = new_log(disk, SMALL_SEGMENTS)
+    for number in range(12):
+        log.append_as_leader(
+            batch(b"%02d" % number * 60, producer_id=5, sequence=number), number // 5, START_MS
+        )
+    log.flush()
+    log.update_high_watermark(11)
+    # Damaged, so that the state is rebuilt from the batches, with new snapshots on the way.
+    for name in disk.list_dir(log.directory):
+        if name.endswith(".snapshot"):
+            disk.write_atomically(f"{log.directory}/{name}", b"damaged")
+    disk.fail_next(operation, file, errno.ENOSPC)
+    with pytest.raises(ApiError) as raised:
+        log.truncate_to(7)
+    assert raised.value.code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert (log.log_end_offset, log.high_watermark) == (7, 7)
+    # Otherwise a producer that repeats its batch would be told that it is here.
+    entry = log.producers.entry(5)
+    assert entry is not None
+    assert entry.next_sequence == 7
+    log.append_as_follower(_copied_from(7, leader_epoch=1))
+    assert log.leader_epochs.entries() == [(0, 0), (1, 5)]
+    assert read_all(reopened(disk, SMALL_SEGMENTS)) == read_all(log)
+
+
+def test_a_full_disk_is_reported_if_only_an_epoch_without_a_batch_is_removed() -> None:
+    disk = SimulatedDisk()
+    log = new_log(disk)
+    append(log, b"a")
+    disk.fail_next("append", "*.log", errno.ENOSPC)
+    with pytest.raises(ApiError):
+        log.append_as_leader(batch(b"b"), EPOCH + 1, START_MS)
+    disk.fail_next("write_atomically", "*leader-epoch-checkpoint", errno.ENOSPC)
+    with pytest.raises(ApiError) as raised:
+        log.truncate_to(1)
+    assert raised.value.code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert log.leader_epochs.latest_epoch == EPOCH
+
+
+def test_on_a_full_disk_nothing_in_memory_is_ahead_of_a_log_that_starts_anew() -> None:
+    disk = SimulatedDisk()
+    log = new_log(disk, SMALL_SEGMENTS)
+    for number in range(12):
+        log.append_as_leader(
+            batch(b"%02d" % number * 60, producer_id=5, sequence=number), EPOCH, START_MS
+        )
+    log.flush()
+    log.update_high_watermark(11)
+    disk.fail_next("write_atomically", "*leader-epoch-checkpoint", errno.ENOSPC)
+    with pytest.raises(ApiError):
+        log.truncate_fully_and_start_at(20)
+    assert (log.log_start_offset, log.log_end_offset, log.high_watermark) == (20, 20, 20)
+    assert log.producers.entry(5) is None
+    log.append_as_follower(_copied_from(20, leader_epoch=EPOCH))
+    assert log.leader_epochs.entries() == [(EPOCH, 20)]
+
+
+def _copied_from(offset: int, leader_epoch: int) -> bytes:
+    """What a leader sends whose log has a batch at ``offset``."""
+    leader = new_log()
+    leader.truncate_fully_and_start_at(offset)
+    leader.append_as_leader(batch(b"of the leader"), leader_epoch, START_MS)
+    return data_of(leader.read(offset, 1000, max_offset=offset + 1))

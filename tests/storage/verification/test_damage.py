@@ -179,7 +179,7 @@ def test_a_torn_end_that_was_flushed_is_damage() -> None:
     disk.open(path).truncate(disk.size(path) - 3)
     finding = only(disk)
     assert (finding.severity, finding.path) == (Severity.DAMAGE, path)
-    assert "no batch that can be read follows" in finding.follows
+    assert "no readable batch follows" in finding.follows
 
 
 def test_what_recovery_would_cut_with_a_bad_batch_is_damage() -> None:

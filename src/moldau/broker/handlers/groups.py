@@ -47,6 +47,11 @@ MAX_PROTOCOLS: Final = 100
 # Requests of a leader for more are handled in several turns.
 MANY_MEMBERS: Final = 1_000
 LEAVING_PER_STEP: Final = 100
+# A heartbeat with a larger subscription is prepared in several turns.
+FEW_TOPICS: Final = 100
+# Several times what clients have; Kafka is limited only by the size of a record. The decision takes
+# a microsecond for each name, and is one step.
+MAX_TOPIC_NAMES: Final = 20_000
 
 
 def group_context(context: "RequestContext") -> GroupRequestContext:
@@ -216,6 +221,30 @@ class Groups:
     ) -> ConsumerGroupHeartbeatResponse | Awaitable[ConsumerGroupHeartbeatResponse]:
         if not are_consumer_groups_enabled(self._configs.broker, self._metadata.image):
             raise ApiError(ErrorCode.UNSUPPORTED_VERSION)
+        hosted = self._groups.shard_of(request.group_id)
+        names = request.subscribed_topic_names
+        if names is not None and len(names) > MAX_TOPIC_NAMES:
+            message = f"a member can subscribe to at most {MAX_TOPIC_NAMES} names, not {len(names)}"
+            raise ApiError(ErrorCode.INVALID_REQUEST, message)
+        if (names is not None and len(names) > FEW_TOPICS) or request.subscribed_topic_regex:
+            rest = self._turns.run(hosted.shard.preparing_heartbeat(request))
+            if rest is not None:
+                return self._heartbeat_later(rest, request, context)
+        return self._heartbeat(request, context)
+
+    async def _heartbeat_later(
+        self,
+        preparing: Awaitable[None],
+        request: ConsumerGroupHeartbeatRequest,
+        context: "RequestContext",
+    ) -> ConsumerGroupHeartbeatResponse:
+        await preparing
+        result = self._heartbeat(request, context)
+        return result if isinstance(result, ConsumerGroupHeartbeatResponse) else await result
+
+    def _heartbeat(
+        self, request: ConsumerGroupHeartbeatRequest, context: "RequestContext"
+    ) -> ConsumerGroupHeartbeatResponse | Awaitable[ConsumerGroupHeartbeatResponse]:
         hosted = self._groups.shard_of(request.group_id)
         response: ConsumerGroupHeartbeatResponse = hosted.decide(
             hosted.shard.handle_consumer_group_heartbeat,

@@ -54,6 +54,10 @@ class OffsetDelete:
         An error of the group ends the request. Offsets that earlier steps deleted stay deleted, as
         if the client had sent several requests.
         """
+        # The group first: without it, nothing is made for each partition that is freed at once.
+        checked = self._delete(request.group_id, [], context, committed)
+        if checked.error_code:
+            return checked
         refused: Answers = {}
         parts = yield from _split(self._metadata.image, request, refused)
         answers: Answers = {}
@@ -93,13 +97,10 @@ class OffsetDelete:
 def _split(
     image: MetadataImage, request: OffsetDeleteRequest, refused: Answers
 ) -> Steps[list[list[OffsetDeleteRequestTopic]]]:
-    """The existing partitions in parts of ``DELETED_PER_STEP``; adds the others to ``refused``.
-
-    There is at least one part, which may be empty: the group is checked in any case.
-    """
+    """The existing partitions in parts of ``DELETED_PER_STEP``; adds the others to ``refused``."""
     part: list[OffsetDeleteRequestTopic] = []
-    parts = [part]
-    size = 0
+    parts: list[list[OffsetDeleteRequestTopic]] = []
+    size = DELETED_PER_STEP
     for topic in request.topics:
         known = image.topics_by_name.get(topic.name)
         existing = {} if known is None else known.partitions

@@ -201,6 +201,7 @@ class Producing:
                 await self._append_next_apart()
             else:
                 await asyncio.sleep(0)
+                self._resolve_again()
             self.wall_ms = self.parts.clock.wall_ms()
             is_done = self.go_on()
         return await self.wait_and_answer()
@@ -275,6 +276,11 @@ class Producing:
             )
         )
 
+    def _resolve_again(self) -> None:
+        """Find the name of the current topic again: another one may have it by now."""
+        if self.topic_id != NO_UUID:
+            self.name = self.parts.replicas.topic_name(self.topic_id)
+
     def _append(self, data: PartitionProduceData) -> PartitionProduceResponse:
         """Validate a batch and append it.
 
@@ -300,7 +306,12 @@ class Producing:
                 records, partition.log.config, self.wall_ms
             )
             # The topic may have been deleted in the meantime.
-            result = self._append_checked(data, self._find(data), batch)
+            self._resolve_again()
+            found = self._find(data)
+            if found.topic_id != partition.topic_id:
+                message = f"{partition.topic_partition} was deleted, and is another one now"
+                raise ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
+            result = self._append_checked(data, found, batch)
         except ApiError as error:
             result = self._refuse(data, error)
         self.results.append(result)

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Hashable
 from typing import TYPE_CHECKING, Final
 
 from moldau.broker.dynamic_config import DynamicConfig
+from moldau.broker.fenced_brokers import FencedBrokers
 from moldau.broker.handlers.cluster import CLUSTER_OPERATIONS, alive_broker
 from moldau.broker.lost_leaders import LostLeaders
 from moldau.broker.metadata_answers import EncodedAnswer, MetadataAnswers, question_key
@@ -59,6 +60,7 @@ class TopicMetadata:
         answers: MetadataAnswers,
         turns: Turns,
         lost_leaders: LostLeaders,
+        fenced_brokers: FencedBrokers,
     ) -> None:
         self._node_id = node_id
         self._metadata = metadata
@@ -67,21 +69,31 @@ class TopicMetadata:
         self._creation = creation
         self._turns = turns
         self._lost_leaders = lost_leaders
+        self._fenced_brokers = fenced_brokers
         self._answers = answers
 
     def handle(
         self, request: MetadataRequest, context: "RequestContext"
     ) -> MetadataResponse | EncodedAnswer | Awaitable[MetadataResponse | EncodedAnswer]:
-        if self._lost_leaders.is_undecided:
-            return self._answer_when_decided(request, context)
+        session = context.session
+        is_asked_again = session.has_asked_for_metadata
+        session.has_asked_for_metadata = True
+        lost_leaders = self._lost_leaders
+        if lost_leaders.is_undecided or (is_asked_again and lost_leaders.may_be_late):
+            return self._answer_when_decided(request, context, is_asked_again=is_asked_again)
+        return self._answer_now(request, context)
+
+    def _answer_now(
+        self, request: MetadataRequest, context: "RequestContext"
+    ) -> MetadataResponse | EncodedAnswer | Awaitable[MetadataResponse | EncodedAnswer]:
         version = context.api_version
         wants_all = request.topics is None or (version == 0 and not request.topics)
         if request.topics is not None and len(request.topics) > MANY_TOPICS:
             return self._answer_many(request, context)
-        gone = self._lost_leaders.gone()
+        gone, listed = self._lost_leaders.gone(), self._fenced_brokers.listed()
         key: Hashable = question_key(context.session.listener, version, request)
-        if gone:
-            key = (gone, key)
+        if gone or listed:
+            key = (gone, listed, key)
         known = self._answers.find(self._metadata.image, key)
         if known is not None:
             return known
@@ -101,11 +113,11 @@ class TopicMetadata:
         return self._answers.keep(key, self._answer(request, context, gone), version)
 
     async def _answer_when_decided(
-        self, request: MetadataRequest, context: "RequestContext"
+        self, request: MetadataRequest, context: "RequestContext", *, is_asked_again: bool
     ) -> MetadataResponse | EncodedAnswer:
-        """Like ``handle``, when it is known whether leaders are gone that were lost just now."""
-        await self._lost_leaders.decided()
-        answer = self.handle(request, context)
+        """Answer when it is known whether leaders are gone that were lost just now."""
+        await self._lost_leaders.decided(is_asked_again=is_asked_again)
+        answer = self._answer_now(request, context)
         return await answer if isinstance(answer, Awaitable) else answer
 
     def _answer_all(
@@ -175,7 +187,7 @@ class TopicMetadata:
         if gone:
             _hide_leaders(topics, gone)
         response = MetadataResponse(
-            brokers=self._alive_brokers(context.session.listener),
+            brokers=self._brokers(context.session.listener),
             cluster_id=self._quorum.cluster_id,
             controller_id=alive_broker(self._metadata.image, self._node_id),
             topics=topics,
@@ -187,11 +199,14 @@ class TopicMetadata:
             response.cluster_authorized_operations = CLUSTER_OPERATIONS
         return response
 
-    def _alive_brokers(self, listener: str) -> list[MetadataResponseBroker]:
+    def _brokers(self, listener: str) -> list[MetadataResponseBroker]:
+        """Those that are alive, or were until a moment ago."""
         brokers = []
+        listed = self._fenced_brokers.listed()
         for registration in self._metadata.image.brokers.values():
             endpoint = registration.endpoint(listener)
-            if endpoint is not None and not registration.fenced:
+            is_listed = not registration.fenced or registration.id in listed
+            if endpoint is not None and is_listed:
                 brokers.append(
                     MetadataResponseBroker(
                         node_id=registration.id,

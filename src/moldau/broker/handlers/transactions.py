@@ -74,14 +74,20 @@ class Transactions:
         self, transaction: AddPartitionsToTxnTransaction, context: "RequestContext"
     ) -> AddPartitionsToTxnResponse:
         context.is_large = True
-        await context.dispatcher.turns.complete(_without_duplicates(transaction))
+        named = await context.dispatcher.turns.complete(_without_duplicates(transaction))
         steps = self._transactions.refusal(transaction, context.api_version)
         refused = await context.dispatcher.turns.complete(steps)
         if refused is not None:
             return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=refused.topic_results)
         # What exists is no more than the partitions of the cluster.
         version = TransactionContext(context.api_version, has_one_result=True)
-        result = self._transactions.add_existing(transaction, version)
+        wanted = AddPartitionsToTxnTransaction(
+            transaction.transactional_id,
+            transaction.producer_id,
+            transaction.producer_epoch,
+            topics=named,
+        )
+        result = self._transactions.add_existing(wanted, version)
         if not isinstance(result, AddPartitionsToTxnResult):
             result = await result
         results = _results(transaction, _first_code(result))
@@ -165,8 +171,10 @@ def _count(transaction: AddPartitionsToTxnTransaction) -> int:
     return sum([len(topic.partitions) for topic in topics])
 
 
-def _without_duplicates(transaction: AddPartitionsToTxnTransaction) -> Steps[None]:
-    """Name every partition once, in steps."""
+def _without_duplicates(
+    transaction: AddPartitionsToTxnTransaction,
+) -> Steps[list[AddPartitionsToTxnTopic]]:
+    """Name every partition once, in steps; returns the topics that have partitions."""
     named: dict[str, dict[int, None]] = {}
     for topic in transaction.topics:
         indexes = named.setdefault(topic.name, {})
@@ -176,11 +184,15 @@ def _without_duplicates(transaction: AddPartitionsToTxnTransaction) -> Steps[Non
         yield
     yield from dropping(transaction.topics)
     topics: list[AddPartitionsToTxnTopic] = []
+    with_partitions: list[AddPartitionsToTxnTopic] = []
     for name, indexes in named.items():
         topics.append(AddPartitionsToTxnTopic(name, list(indexes)))
+        if indexes:
+            with_partitions.append(topics[-1])
         yield
     transaction.topics = topics
     yield from dropping(named)
+    return with_partitions
 
 
 def _results(

@@ -34,6 +34,7 @@ from moldau.connect.connector import (
     SourceOffset,
     SourcePartition,
 )
+from moldau.connect.data.arrow_cells import cells, one_cell
 from moldau.connect.data.errors import ConnectError
 from moldau.connect.data.record import SourceRecord
 from moldau.connect.data.schema import STRING
@@ -48,7 +49,7 @@ _READ_BYTES: Final = 1 << 20
 _IDLE_S: Final = 0.2
 # What one array of Arrow can hold is limited.
 _MOST_BYTES: Final = 1 << 30
-_NO_LINES: Final = pa.array([], pa.string())
+_NO_LINES: Final = pa.nulls(0, pa.string())
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
 _NO_FILE: Final = (
     "is not set: a worker that goes on in the background has no standard input; name a file"
@@ -151,7 +152,7 @@ class FileStreamSource(SourceConnector):
             self._is_odd = not used
         if not len(self._split):
             found = self._take()
-            return pa.array([_valid(line) for line, _ in found], pa.string()) if found else None
+            return cells([_valid(line) for line, _ in found], pa.string()) if found else None
         lines = self._split[: max(self._batch_size, 0)]
         self._split = self._split[len(lines) :]
         self._position += (pc.sum(pc.binary_length(lines)).as_py() or 0) + len(lines)
@@ -181,13 +182,15 @@ class FileStreamSource(SourceConnector):
         """Read on; False if there is nothing new."""
         if self._file is None and not self._open():
             return False
+        return self._read_here() or self._start_over()
+
+    def _read_here(self) -> bool:
         assert self._file is not None
         data = self._file.read(_READ_BYTES)
         if data:
             self._buffer += data
             self._is_odd = False
-            return True
-        return self._start_over()
+        return bool(data)
 
     def _open(self) -> bool:
         try:
@@ -223,6 +226,9 @@ class FileStreamSource(SourceConnector):
         is_cut = here.st_size < self._position + len(self._buffer)
         if not is_another and not is_cut:
             return False
+        if is_another and self._read_here():
+            # Written between the last read and the rotation.
+            return True
         what = "another file" if is_another else f"cut to {here.st_size} bytes"
         left = len(self._buffer)
         _log.warning(
@@ -286,7 +292,8 @@ def whole_lines(data: bytes) -> tuple[pa.Array, int]:
     used = data.rfind(b"\n") + 1
     if not used or b"\r" in data or used > _MOST_BYTES:
         return _NO_LINES, 0
-    lines = pc.split_pattern(pa.array([memoryview(data)[: used - 1]], pa.binary()), b"\n").flatten()
+    whole = one_cell(memoryview(data)[: used - 1], pa.binary())
+    lines = pc.split_pattern(whole, b"\n").flatten()
     try:
         return lines.cast(pa.string()), used
     except pa.ArrowInvalid:

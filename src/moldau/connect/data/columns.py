@@ -135,6 +135,6 @@ def _texts(schema: Schema | None, cells: Any) -> Any:
 
 
 def _repeated(text: str, count: int) -> "pa.Array":
-    import pyarrow as pa
+    from moldau.connect.data.arrow_cells import repeated
 
-    return pa.repeat(pa.scalar(text, pa.string()), count)
+    return repeated(text, count)

@@ -9,6 +9,7 @@ from typing import Final
 
 from moldau.client.connection import ConnectionFailed
 from moldau.connect.engine.traces import trace_of
+from moldau.connect.providers import hidden
 from moldau.errors import ApiError
 from moldau.spark.errors import BrokersAway, PipelineError, is_outage, one_line
 
@@ -33,11 +34,11 @@ _INTERRUPTED = (
 
 
 def for_spark(error: BaseException, *, is_stopping: bool) -> Exception:
-    """What to raise from a batch instead of ``error``: one line.
+    """What to raise from a batch instead of ``error``: one line, without secrets.
 
     Spark searches the whole text with a regular expression whose stack overflows on a long one.
     """
-    return PipelineError(_INTERRUPTED if is_stopping else one_line(error)[:1000])
+    return PipelineError(_INTERRUPTED if is_stopping else hidden(one_line(error))[:1000])
 
 
 def is_broken_talk(error: BaseException) -> bool:

@@ -75,10 +75,12 @@ class Poller:
         *,
         make_arrow_rows: Callable[[ArrowRecords], pa.RecordBatch] = arrow_rows,
         interval_s: float = 0.0,
+        retry_s: float = _RETRY_S,
     ) -> None:
         """``begin`` starts the source. ``make_rows`` is None to poll for Arrow, and then rows are
-        made by ``make_arrow_rows``. ``prepare`` sees rows before anybody writes them. With
-        ``interval_s`` they are handed over so often only.
+        made by ``make_arrow_rows``. ``prepare`` sees rows before anybody writes them, again after
+        ``retry_s`` if it raises RetriableError. With ``interval_s`` they are handed over so often
+        only.
         """
         self._source = source
         self._begin = begin
@@ -88,6 +90,7 @@ class Poller:
         self._directory = directory
         self._stored = stored
         self._interval_s = interval_s
+        self._retry_s = retry_s
         self._changed = threading.Condition()
         self._batches: list[pa.RecordBatch] = []
         self._rows = 0
@@ -158,14 +161,14 @@ class Poller:
         try:
             rows, offsets = self._poll()
         except RetriableError as error:
-            _log.warning("polled again in %.0f s: %s", _RETRY_S, error)
-            self._wait(_RETRY_S)
+            _log.warning("polled again in %.0f s: %s", self._retry_s, error)
+            self._wait(self._retry_s)
             return
         if not offsets:
             self._wait(_IDLE_S)
             return
-        if rows.num_rows:
-            self._prepare(rows)
+        if rows.num_rows and not self._is_prepared(rows):
+            return
         with self._changed:
             # Records that were all left out move the source forward too.
             self._batches.append(rows)
@@ -177,6 +180,18 @@ class Poller:
             self._changed.notify_all()
             while self._is_full() and not self._is_stopping:
                 self._changed.wait()
+
+    def _is_prepared(self, rows: pa.RecordBatch) -> bool:
+        """Prepare for ``rows``, as often as it takes; False if the source is to stop before."""
+        while not self._is_stopping:
+            try:
+                self._prepare(rows)
+            except RetriableError as error:
+                _log.warning("tried again in %.0f s: %s", self._retry_s, error)
+                self._wait(self._retry_s)
+            else:
+                return True
+        return False
 
     def _poll(self) -> tuple[pa.RecordBatch, Offsets]:
         if self._make_rows is None:

@@ -101,29 +101,40 @@ class Runner:
         attempt = 0
         while not self._stopping.is_set():
             started_s = time.monotonic()
-            run = Run(self.spec)
-            # A stop that came in between must reach this run too.
-            with self._lock:
-                self._run = run
+            run = self._new_run()
+            if run is not None:
+                try:
+                    trace = self._once(run)
+                finally:
+                    run.directory.remove()
                 if self._stopping.is_set():
-                    run.stopping.set()
-            try:
-                trace = self._once(run)
-            finally:
-                run.directory.remove()
-            if self._stopping.is_set():
-                return
-            if trace is not None:
-                # As in Kafka it is the task that fails; the connector has been looked at.
-                self._listener.on_status(self.spec.name, None, State.RUNNING, None)
-                self._report_task(State.FAILED, trace)
-                return
-            if run.has_progress or time.monotonic() - started_s > _LAST_BACKOFF_S:
-                attempt = 0
+                    return
+                if trace is not None:
+                    # As in Kafka it is the task that fails; the connector has been looked at.
+                    self._listener.on_status(self.spec.name, None, State.RUNNING, None)
+                    self._report_task(State.FAILED, trace)
+                    return
+                if run.has_progress or time.monotonic() - started_s > _LAST_BACKOFF_S:
+                    attempt = 0
+                self._report_task(State.RESTARTING, run.last_error)
             delay_s = min(_LAST_BACKOFF_S, _FIRST_BACKOFF_S * 2**attempt)
             attempt += 1
-            self._report_task(State.RESTARTING, run.last_error)
             self._stopping.wait(delay_s)
+
+    def _new_run(self) -> Run | None:
+        """None if there is no directory for it, as on a full disk: that may pass."""
+        try:
+            run = Run(self.spec)
+        except OSError as error:
+            _log.warning("connector %s is started again: %s", self.spec.name, error)
+            self._report_task(State.RESTARTING, one_line(error))
+            return None
+        # A stop that came in between must reach this run too.
+        with self._lock:
+            self._run = run
+            if self._stopping.is_set():
+                run.stopping.set()
+        return run
 
     def _once(self, run: Run) -> str | None:
         """Run the query once, to its end; returns the trace if the connector itself failed."""
@@ -133,6 +144,8 @@ class Runner:
         part: SinkQuery | SourceQuery | None = None
         try:
             part = self._part(run)
+            if isinstance(part, SourceQuery):
+                part.claim()
             query = self._start_in_turn(part, spark, run)
             if query is not None:
                 self._watch(query, part)

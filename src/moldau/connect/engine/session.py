@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from moldau.connect.engine.failures import is_broken_talk
-from moldau.spark.session import register_source, session
+from moldau.spark.session import JAVA_OPTIONS, register_source, running_session, session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,6 +23,9 @@ _log = logging.getLogger(__name__)
 MASTER: Final = "moldau.master"
 SPARK_PREFIX: Final = "moldau.spark."
 _SLOTS: Final = 64
+# By default Java starts with a 64th of the machine's memory, and soon touches a third of that: the
+# young generation. A heap that starts small grows with what is in it, and is 100 MB smaller.
+_SMALL_HEAP: Final = "-Xms64m"
 _RETRY_S: Final = 5.0
 _DEATH_S: Final = 2.0
 
@@ -124,15 +127,27 @@ def new_session(worker: Mapping[str, str]) -> "SparkSession":
     # It logs the traceback of every batch that fails: the engine reports those itself.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     master = worker.get(MASTER, f"local[{_SLOTS}]")
+    chosen = session_settings(worker, is_new=running_session() is None)
+    spark = session("moldau-connect", master=master, config=chosen)
+    register_source(spark, ConnectSource)
+    register_source(spark, TopicRanges)
+    return spark
+
+
+def session_settings(worker: Mapping[str, str], *, is_new: bool) -> dict[str, str]:
+    """Spark's settings for a worker: ours, overridden by those of the worker's properties.
+
+    A session that runs already (``is_new`` is False) keeps its Java, with its heap.
+    """
     given = {
         f"spark.{name.removeprefix(SPARK_PREFIX)}": value
         for name, value in worker.items()
         if name.startswith(SPARK_PREFIX)
     }
-    spark = session("moldau-connect", master=master, config={**SETTINGS, **given})
-    register_source(spark, ConnectSource)
-    register_source(spark, TopicRanges)
-    return spark
+    # The user's options come last: of two that conflict, Java uses the last one.
+    if is_new:
+        given[JAVA_OPTIONS] = f"{_SMALL_HEAP} {given.get(JAVA_OPTIONS, '')}".rstrip()
+    return {**SETTINGS, **given}
 
 
 SETTINGS: Final = {

@@ -49,9 +49,13 @@ class SinkProgress:
         """The group has these offsets of partitions that are read."""
         self._committed = dict(committed)
 
+    def new(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
+        """Those of which the group has no offset."""
+        return [each for each in partitions if each not in self._committed]
+
     def announce(self, partitions: Iterable[TopicPartition]) -> None:
         """Before the first record of a new partition is written: it is read from its beginning."""
-        new = {each: 0 for each in partitions if each not in self._committed}
+        new = dict.fromkeys(self.new(partitions), 0)
         if new:
             self.commit(new)
 

@@ -9,7 +9,7 @@ import logging
 import pickle
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 import pyarrow as pa
@@ -34,6 +34,7 @@ from moldau.connect.engine.sink_progress import SinkProgress
 from moldau.connect.engine.sink_stage import REPORT, Report, SinkPlan, run_task
 from moldau.connect.engine.sink_start import (
     logs_of,
+    made_again,
     partitions_of,
     starting_offsets,
     starting_option,
@@ -84,7 +85,8 @@ class SinkQuery:
         self._is_single = kind.is_single_writer
         self._cluster: Cluster = new_cluster(spec, "consumer")
         self._progress = SinkProgress(self._cluster, group_of(spec), run.stopping)
-        self._has_stored = False
+        # What the target has at the start; None if it stores no offsets.
+        self._stored: dict[TopicPartition, int] | None = None
         self._retry_timeout_ms = int(spec.config.get(RETRY_TIMEOUT, _DEFAULT_RETRY_TIMEOUT_MS))
 
     def start(self, spark: "SparkSession", trigger_ms: int) -> "StreamingQuery":
@@ -97,8 +99,10 @@ class SinkQuery:
         spec = self._run.spec
         self._make_dead_letter_topic()
         self._sink.clients = connection_settings(spec, "producer")
+        partitions = partitions_of(self._cluster, self._pattern)
+        self._sink.topics = sorted({each.topic for each in partitions})
         self._sink.start(spec.config)
-        where = self._starting_offsets()
+        where = self._starting_offsets(partitions)
         limit = spec.config.get(MAX_RECORDS, str(_DEFAULT_MAX_RECORDS))
         reading = {
             **spark_options(spec, "consumer"),
@@ -128,11 +132,9 @@ class SinkQuery:
         self._sink.stop()
         self._cluster.close()
 
-    def _starting_offsets(self) -> dict[TopicPartition, int]:
+    def _starting_offsets(self, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
         spec = self._run.spec
-        stored = self._sink.stored_offsets()
-        self._has_stored = stored is not None
-        partitions = partitions_of(self._cluster, self._pattern)
+        self._stored = stored = self._sink.stored_offsets()
         committed = self._progress.read()
         logs = logs_of(self._cluster, partitions, read_committed=reads_committed(spec))
         where = starting_offsets(
@@ -140,7 +142,7 @@ class SinkQuery:
         )
         self._progress.begin({each: committed[each] for each in where if each in committed})
         new = {each: offset for each, offset in where.items() if each not in committed}
-        if self._has_stored and new:
+        if stored is not None and new:
             self._progress.commit(new)
         return where
 
@@ -175,11 +177,20 @@ class SinkQuery:
         if offsets:
             messages = [pickle.loads(each.message) for each in reports if each.message]
             if any(each.records for each in reports):
-                if self._has_stored:
+                if self._stored is not None:
+                    self._check_new({**self._stored, **self._sink.found_offsets(messages)}, offsets)
                     self._progress.announce(offsets)
                 self._sink.commit(messages, offsets, batch_id)
             self._progress.commit(offsets)
         return offsets
+
+    def _check_new(
+        self, stored: Mapping[TopicPartition, int], partitions: Iterable[TopicPartition]
+    ) -> None:
+        """Refuse a topic that came since the start, if the target has records of that name."""
+        for each in self._progress.new(partitions):
+            if stored.get(each):
+                raise made_again(self._run.spec, each, stored[each])
 
     def _retrying(self, write: Callable[[], T], batch_id: int) -> T:
         """Repeat ``write`` while it fails for a reason that may pass, within the time limit."""

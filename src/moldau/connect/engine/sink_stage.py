@@ -33,6 +33,7 @@ from moldau.connect.engine.error_policy import (
     Stage,
     log_line,
 )
+from moldau.connect.engine.hidden_output import hide_in_output
 from moldau.connect.engine.memory_limit import memory_limit, memory_mb
 from moldau.connect.engine.raw_record import TIMESTAMP_TYPES, RawRecord
 from moldau.connect.engine.sink_columns import SinkPart, columns_of, records_of, timestamps_ms
@@ -43,6 +44,7 @@ from moldau.connect.engine_api import ConnectorSpec
 from moldau.connect.plugins import Plugins
 from moldau.ids import TopicPartition
 from moldau.spark.errors import BrokersAway
+from moldau.spark.worker_garbage import freeze_modules
 
 REPORT: Final = (
     "task int, message binary, offsets string, records long, log array<string>, "
@@ -135,6 +137,7 @@ def run_task(
     assert context is not None, "runs in a task of Spark"
     task_id, attempt = context.partitionId(), context.attemptNumber()
     limit_mb = memory_mb(plan.spec.config, plan.spec.worker)
+    hide_in_output(plan.spec.secrets)
     try:
         with memory_limit(limit_mb):
             report = _writer_of(plan).run(rows, batch_id, task_id, attempt)
@@ -143,6 +146,7 @@ def run_task(
         report = failed_report(task_id, error)
     arrays = [pa.array([each], field.type) for each, field in zip(report, _REPORT, strict=True)]
     yield pa.RecordBatch.from_arrays(arrays, schema=_REPORT)
+    freeze_modules()
 
 
 def failed_report(task_id: int, error: BaseException) -> Report:

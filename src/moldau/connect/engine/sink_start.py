@@ -120,13 +120,7 @@ def starting_offsets(
             where[partition] = _reset(spec, partition, log, reset)
             continue
         if partition not in committed:
-            raise _lost(
-                spec,
-                f"the target has {partition} up to offset {offset}, and the group "
-                f"{group_of(spec)} has no offset of it: the topic was deleted and created "
-                "again, or the group's offsets were deleted. If the target's offsets cannot be "
-                "changed, write to another one",
-            )
+            raise made_again(spec, partition, offset)
         if has_parts:
             # After a crash between two parts, one is ahead; one that is rarely written is behind.
             offset = committed[partition]
@@ -147,6 +141,16 @@ def _reset(spec: ConnectorSpec, partition: TopicPartition, log: Log, reset: str)
             f"auto.offset.reset={reset} names no place to start: use earliest or latest"
         )
     return log.end if reset == "latest" else log.start
+
+
+def made_again(spec: ConnectorSpec, partition: TopicPartition, offset: int) -> ConnectError:
+    """The error of a partition that the target has up to ``offset``, and the group not at all."""
+    return _lost(
+        spec,
+        f"the target has {partition} up to offset {offset}, and the group {group_of(spec)} has no "
+        "offset of it: the topic was deleted and created again, or the group's offsets were "
+        "deleted. If the target's offsets cannot be changed, write to another one",
+    )
 
 
 def _lost(spec: ConnectorSpec, problem: str) -> ConnectError:

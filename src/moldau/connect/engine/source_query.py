@@ -21,6 +21,7 @@ from moldau.connect.connector import SourceConnector
 from moldau.connect.engine.clients import new_cluster, write_options
 from moldau.connect.engine.error_policy import ErrorPolicy, delay_ms
 from moldau.connect.engine.failures import Stopping, for_spark
+from moldau.connect.engine.hidden_output import hide_in_output
 from moldau.connect.engine.runs import Run, StoredOffsets
 from moldau.connect.engine.session import is_local
 from moldau.connect.engine.sink_query import OnTopic
@@ -59,12 +60,18 @@ class SourceQuery:
         self._transactions = Transactions(self._cluster)
         self._identity = TransactionIdentity(transactional_id(run))
 
-    def start(self, spark: "SparkSession", trigger_ms: int) -> "StreamingQuery":
-        """Start the query from the stored offsets."""
-        spec, directory = self._run.spec, self._run.directory
+    def claim(self) -> None:
+        """Take over the transactions: what an earlier run left open is aborted.
+
+        Before ``start``, which waits for the open transactions of all sources: as long as they all
+        claim theirs without waiting for each other, it does not wait long.
+        """
         if self._offsets_topic is not None:
-            # In this order: once the offsets are read, no earlier run can change them.
             self._identity = self._transactions.begin(self._identity, self._timeout_ms)
+
+    def start(self, spark: "SparkSession", trigger_ms: int) -> "StreamingQuery":
+        """Start the query from the stored offsets, which no earlier run can change any more."""
+        spec, directory = self._run.spec, self._run.directory
         directory.put_spec(spec, self._offsets.read(spec.name))
         rows = (
             spark.readStream.format(FORMAT)
@@ -151,8 +158,10 @@ class SourceQuery:
 
     def _run_task(self, rows: "DataFrame", transaction: InTransaction | None) -> WriteReport:
         options, is_tolerant = self._options, self._policy.is_tolerant
+        secrets = self._run.spec.secrets
 
         def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            hide_in_output(secrets)
             return write_task(batches, options, transaction, is_tolerant=is_tolerant)
 
         reports = [

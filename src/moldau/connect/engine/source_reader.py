@@ -19,6 +19,7 @@ from pyspark.sql.types import StructType
 
 from moldau.connect.connector import SourceConnector
 from moldau.connect.engine.error_policy import ErrorHandler, ErrorPolicy, Failure, log_line
+from moldau.connect.engine.hidden_output import hide_in_output
 from moldau.connect.engine.memory_limit import (
     allow_a_report,
     exceeded,
@@ -33,6 +34,9 @@ from moldau.connect.engine.topic_creation import TopicMaker
 from moldau.connect.engine.traces import trace_of
 from moldau.connect.engine_api import ConnectorSpec
 from moldau.connect.plugins import Plugins
+from moldau.connect.providers import hidden
+from moldau.spark.errors import PipelineError, one_line
+from moldau.spark.worker_garbage import freeze_modules
 
 _log = logging.getLogger(__name__)
 
@@ -104,7 +108,11 @@ class ConnectReader(DataSourceStreamReader):
         except BaseException as error:
             # Spark passes on only a part of it.
             allow_a_report()
-            self._directory.put_failure(self._trace(error))
+            trace = self._trace(error)
+            self._directory.put_failure(trace)
+            if hidden(trace) != trace:
+                # Spark logs what it passes on.
+                raise PipelineError(hidden(one_line(error))) from None
             raise
         if polled is None:
             return start
@@ -117,6 +125,7 @@ class ConnectReader(DataSourceStreamReader):
     def read(self, partition: InputPartition) -> Iterator[tuple[str | None, bytes | None, str]]:
         assert isinstance(partition, Piece), partition
         yield partition.path, partition.data, partition.progress
+        freeze_modules()
 
     def commit(self, end: dict[str, Any]) -> None:
         for number in [each for each in self._pieces if each <= end["piece"]]:
@@ -151,6 +160,7 @@ class ConnectReader(DataSourceStreamReader):
 def new_poller(directory: RunDirectory) -> Poller:
     """The connector of a run with everything that its records pass through, not yet started."""
     spec, offsets = directory.spec()
+    hide_in_output(spec.secrets)
     stored = StoredReader(offsets)
     plugins = Plugins()
     source = plugins.connector(spec.config["connector.class"])()

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from moldau.connect.connector import ArrowRecords, SourceOffset, SourcePartition
 from moldau.connect.converters.base import Converter
+from moldau.connect.data.arrow_cells import cells, numbers, repeated
 from moldau.connect.data.columns import NULLS, Column, RecordColumns, Same, values_in
 from moldau.connect.data.record import ConvertedRecord, SourceRecord
 from moldau.connect.data.schema import BYTES, STRING
@@ -19,13 +20,14 @@ from moldau.connect.engine.stages import Stages
 _HEADERS: Final = pa.list_(
     pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())]))
 )
+_TIME: Final = pa.timestamp("us", tz="UTC")
 SCHEMA: Final = pa.schema(
     [
         ("topic", pa.string()),
         ("partition", pa.int32()),
         ("key", pa.binary()),
         ("value", pa.binary()),
-        ("timestamp", pa.timestamp("us", tz="UTC")),
+        ("timestamp", _TIME),
         ("headers", _HEADERS),
     ]
 )
@@ -85,7 +87,7 @@ class RowMaker:
             return made
         convert, topic, schema = converter.from_connect, records.topic, column.schema
         values = values_in(column, records.count)
-        return pa.array([convert(topic, (), schema, value) for value in values], pa.binary())
+        return cells([convert(topic, (), schema, value) for value in values], pa.binary())
 
     def _convert(self, record: Any) -> Row:
         stages, topic, headers = self._stages, record.topic, record.headers
@@ -141,15 +143,16 @@ def as_batch(rows: Sequence[Row]) -> pa.RecordBatch:
     topics, partitions, keys, values, times, headers = (
         zip(*rows, strict=True) if rows else ([],) * 6
     )
+    count = len(rows)
+    # Most records have one topic, no partition and no headers.
+    is_one_topic = len(set(topics)) == 1
     arrays = [
-        pa.array(topics, pa.string()),
-        pa.array(partitions, pa.int32()),
-        pa.array(keys, pa.binary()),
-        pa.array(values, pa.binary()),
-        pa.array([None if each is None else each * 1000 for each in times], pa.int64()).cast(
-            pa.timestamp("us", tz="UTC")
-        ),
-        pa.array(
+        repeated(topics[0], count) if is_one_topic else pa.array(topics, pa.string()),
+        _or_nulls(partitions, pa.int32()),
+        cells(keys, pa.binary()),
+        cells(values, pa.binary()),
+        numbers([None if each is None else each * 1000 for each in times], _TIME),
+        _or_nulls(
             [
                 None if each is None else [{"key": name, "value": data} for name, data in each]
                 for each in headers
@@ -158,6 +161,11 @@ def as_batch(rows: Sequence[Row]) -> pa.RecordBatch:
         ),
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+def _or_nulls(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    is_empty = values.count(None) == len(values)
+    return pa.nulls(len(values), kind) if is_empty else pa.array(values, kind)
 
 
 def arrow_rows(records: ArrowRecords) -> pa.RecordBatch:
@@ -173,11 +181,11 @@ def _batch(
     """Rows for one topic."""
     time_us = None if timestamp_ms is None else timestamp_ms * 1000
     arrays = [
-        pa.repeat(pa.scalar(topic, pa.string()), count),
+        repeated(topic, count),
         pa.nulls(count, pa.int32()),
         key.cast(pa.binary()),
         value.cast(pa.binary()),
-        pa.repeat(pa.scalar(time_us, pa.int64()), count).cast(pa.timestamp("us", tz="UTC")),
+        pa.repeat(numbers([time_us], _TIME)[0], count),
         pa.nulls(count, _HEADERS),
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)

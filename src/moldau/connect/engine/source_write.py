@@ -19,6 +19,7 @@ from moldau.spark.encoding import EncodedRecords
 from moldau.spark.errors import PipelineError, is_outage, pipeline_errors
 from moldau.spark.reading import cluster_in_task
 from moldau.spark.sink_options import SinkOptions
+from moldau.spark.worker_garbage import freeze_modules
 from moldau.spark.writing import BatchWriter, encoder_of, new_sender, send_rows
 
 REPORT: Final = (
@@ -108,6 +109,7 @@ def write_task(
         report = WriteReport([], [], 0, str(error), is_passing)
     arrays = [pa.array([each], field.type) for each, field in zip(report, _REPORT, strict=True)]
     yield pa.RecordBatch.from_arrays(arrays, schema=_REPORT)
+    freeze_modules()
 
 
 class _Rows:

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from moldau.client.admin import Admin
+from moldau.client.connection import ConnectionFailed
 from moldau.connect.config.errors import invalid, missing
-from moldau.connect.data.errors import ConnectError
+from moldau.connect.data.errors import ConnectError, RetriableError
 from moldau.connect.engine.clients import new_admin
 from moldau.connect.engine_api import ConnectorSpec
 from moldau.connect.transforms.java_regex import JavaRegexError, compile_pattern
@@ -114,13 +115,21 @@ class TopicMaker:
 
         Raises:
             ConnectError: the brokers refuse it.
+            RetriableError: they are away.
         """
         if not self._groups or topic in self._known:
             return
-        if self._admin is None:
-            self._admin = new_admin(self._spec)
-        if not any(each.name == topic for each in self._admin.list_topics()):
-            self._create(self._admin, topic)
+        try:
+            if self._admin is None:
+                self._admin = new_admin(self._spec)
+            if not any(each.name == topic for each in self._admin.list_topics()):
+                self._create(self._admin, topic)
+        except (ApiError, ConnectionFailed) as error:
+            if isinstance(error, ApiError) and not error.code.retriable:
+                raise
+            raise RetriableError(
+                f"it is not known whether topic {topic} exists: {error}"
+            ) from error
         self._known.add(topic)
 
     def _create(self, admin: Admin, topic: str) -> None:
@@ -132,6 +141,8 @@ class TopicMaker:
         except ApiError as error:
             if error.code is ErrorCode.TOPIC_ALREADY_EXISTS:
                 return
+            if error.code.retriable:
+                raise
             raise ConnectError(
                 f"topic {topic} cannot be created with the settings {PREFIX}{group.name}.*: {error}"
             ) from error

@@ -22,6 +22,7 @@ from moldau.spark.options import COLUMNS, SourceOptions, parse_source_options
 from moldau.spark.reading import HowToRead, ReadTask, read_task
 from moldau.spark.schema import source_schema
 from moldau.spark.stream_reader import MoldauStreamReader
+from moldau.spark.worker_garbage import freeze_modules
 
 FORMAT: Final = "moldau-connect-topics"
 # How often at most there is a batch, unless there is more than one batch may have.
@@ -86,6 +87,7 @@ class RangeStreamReader(MoldauStreamReader):
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         yield (pickle.dumps(partition),)
+        freeze_modules()
 
 
 class RangeInput:

@@ -16,7 +16,7 @@ from typing import Final, Protocol
 PROTOCOL_TYPE: Final = "moldau-connect"
 PROTOCOL_NAME: Final = "active-standby-v1"
 
-# The part of the session time-out after which an active worker that hears nothing from the
+# The part of the session timeout after which an active worker that hears nothing from the
 # coordinator stops its connectors. The rest is the time it has for that, before the coordinator
 # gives the group to another worker.
 LEASE_SHARE: Final = 2 / 3

@@ -6,6 +6,7 @@ at the start, as by Kafka's worker.
 
 import logging
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from moldau.client.admin import Admin, ResourceType
 from moldau.client.connection import ConnectionFailed
 from moldau.client.consumer import Consumer
-from moldau.client.offsets import EARLIEST, LATEST
+from moldau.client.offsets import EARLIEST, LATEST, list_offsets
 from moldau.client.producer import Producer
 from moldau.client.security import PLAINTEXT, Security
 from moldau.connect.data.errors import ConnectError
@@ -24,7 +25,7 @@ from moldau.ids import TopicPartition
 
 log = logging.getLogger(__name__)
 
-_POLL_S = 1.0
+_POLL_S = 0.2
 
 
 @dataclass(frozen=True)
@@ -109,14 +110,25 @@ class TopicLog:
 
     With a ``transactional_id``, records that are appended together become visible together, and
     whoever claims the log keeps all earlier writers from writing (KIP-618).
+
+    A log into which several writers have transactions is read only up to the first that is open:
+    what others have committed since then is not seen. With ``awaits_transactions`` a read waits
+    until those have ended that are open when it begins.
     """
 
     def __init__(
-        self, clients: ClientSettings, topic: TopicSettings, transactional_id: str | None = None
+        self,
+        clients: ClientSettings,
+        topic: TopicSettings,
+        transactional_id: str | None = None,
+        *,
+        awaits_transactions: bool = False,
     ) -> None:
         self._clients = clients
         self._topic = topic
         self._transactional_id = transactional_id
+        self._awaits_transactions = awaits_transactions
+        self._is_closing = False
         self._on_record: OnRecord | None = None
         self._reading = threading.Lock()
         self._writing = threading.Lock()
@@ -139,7 +151,9 @@ class TopicLog:
         self._consumer = consumer
         partitions = self._partitions(consumer)
         consumer.assign(consumer.offsets_at(dict.fromkeys(partitions, EARLIEST)))
-        self.read_to_end()
+        # A worker that died may have left transactions, which end only when its sources are
+        # started here.
+        self._read_to_end(read_committed=True)
 
     def _partitions(self, consumer: Consumer) -> list[TopicPartition]:
         """Also right after the topic was created, when not every broker knows of it."""
@@ -150,14 +164,31 @@ class TopicLog:
         return [TopicPartition(topic, each.partition) for each in metadata.partitions]
 
     def read_to_end(self) -> None:
+        self._read_to_end(read_committed=not self._awaits_transactions)
+
+    def _read_to_end(self, *, read_committed: bool) -> None:
+        """To the last stable offsets, or if not ``read_committed`` to the high watermarks."""
         with self._reading:
             consumer, on_record = self._consumer, self._on_record
             if consumer is None or on_record is None:
                 raise ConnectError(f"the log of {self._topic.name} is closed")
-            ends = consumer.offsets_at(dict.fromkeys(consumer.positions, LATEST))
-            while any(consumer.positions[each] < end for each, end in ends.items()):
-                for record in consumer.poll(_POLL_S):
+            wanted = dict.fromkeys(consumer.positions, LATEST)
+            ends = list_offsets(consumer.cluster, wanted, read_committed=read_committed)
+            deadline_s = time.monotonic() + self._clients.timeout_s
+            while behind := [
+                each for each, end in ends.items() if consumer.positions[each] < end.offset
+            ]:
+                records = consumer.poll(_POLL_S)
+                for record in records:
                     on_record(record.key, record.value)
+                if records or read_committed:
+                    deadline_s = time.monotonic() + self._clients.timeout_s
+                elif time.monotonic() > deadline_s or self._is_closing:
+                    raise ApiError(
+                        ErrorCode.REQUEST_TIMED_OUT,
+                        f"a transaction of {behind[0]} is still open: what was committed since "
+                        "cannot be read until it ends",
+                    )
 
     def append(self, records: Sequence[Record]) -> None:
         with self._producing() as producer, self._unit(producer):
@@ -202,6 +233,7 @@ class TopicLog:
         )
 
     def close(self) -> None:
+        self._is_closing = True
         with self._reading:
             consumer, self._consumer = self._consumer, None
         with self._writing:

@@ -108,6 +108,7 @@ class ClassicProtocolMembers:
             owned = owned_partitions(subscription, upkeep.image)
             moved = update.reconcile(new, target_epoch, target, owned, has_changed)
             made += update.records
+            update.check_size(made, upkeep.fits)
             upkeep.start_session(group.group_id, moved, now)
             upkeep.joined(group.group_id, member_id, now, moved.rebalance_timeout_ms)
         response = JoinGroupResponse(
@@ -146,6 +147,7 @@ class ClassicProtocolMembers:
             member = update.reconcile(member, group.assignment_epoch, target, owned, has_changed)
         made += update.records
         made += convert_to_classic(group, [], member, image, now, will_rebalance=needs_rebalance)
+        update.check_size(made, self._upkeep.fits)
         reason = f"Downgrade group {group.group_id} from consumer to classic with stale assignment."
         self._upkeep.downgrade(group, reason if needs_rebalance else "")
         return member
@@ -206,7 +208,7 @@ class ClassicProtocolMembers:
         has_free_partitions = (
             member.state == UNRELEASED_PARTITIONS and not group.waits_for_unreleased(member)
         )
-        is_behind = member.member_epoch < group.assignment_epoch
+        is_behind = member.member_epoch < group.assignment_epoch or group.needs_join
         if is_behind or member.state == UNREVOKED_PARTITIONS or has_free_partitions:
             upkeep.expect_join(group.group_id, member, now)
             raise ApiError(ErrorCode.REBALANCE_IN_PROGRESS)

@@ -93,6 +93,16 @@ class ConsumerGroup:
     def classic_member_count(self) -> int:
         return sum(member.uses_classic_protocol for member in self.members.values())
 
+    @property
+    def needs_join(self) -> bool:
+        """Whether there is no target, and no member whose heartbeats would compute it.
+
+        Classic members compute one when they join, which they do only if they are told to. (Kafka
+        4.3.1 does not: if it must not become classic, the partitions of the last member of the new
+        protocol stay unassigned when it leaves.)
+        """
+        return self.group_epoch > self.assignment_epoch and self.all_classic_except(())
+
     def member(self, member_id: str) -> ConsumerGroupMember:
         """Raises ApiError UNKNOWN_MEMBER_ID."""
         member = self.members.get(member_id)

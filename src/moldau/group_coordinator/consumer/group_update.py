@@ -9,7 +9,7 @@ Kafka resolves patterns in another thread, and the member gets the result with a
 Here they are resolved immediately, so that it has its partitions at once.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from moldau.clock import Now
 from moldau.coordinator.outcome import CoordinatorRecord
@@ -32,11 +32,13 @@ from moldau.group_coordinator.consumer.settings import (
 from moldau.group_coordinator.consumer.subscription import (
     ResolvedRegex,
     Subscriptions,
+    TopicMatches,
     compile_regex,
     resolve_regexes,
     subscribed_topics,
     subscriptions_of,
 )
+from moldau.group_coordinator.record_size import Fits, check_size
 from moldau.metadata.image import MetadataImage
 
 
@@ -48,6 +50,7 @@ class GroupUpdate:
         group: ConsumerGroup,
         settings: GroupSettings,
         hashes: MetadataHashes,
+        matches: TopicMatches,
         image: MetadataImage,
         now: Now,
     ) -> None:
@@ -57,8 +60,21 @@ class GroupUpdate:
         self.resolved: Mapping[str, ResolvedRegex] = group.resolved
         self._settings = settings
         self._hashes = hashes
+        self._matches = matches
         self._image = image
         self._now = now
+        self._has_checked_topics = False
+
+    def check_size(self, made: Iterable[CoordinatorRecord], fits: Fits) -> None:
+        """The last step, in which the request may still be refused; ``made`` are all its records.
+
+        Raises:
+            ApiError: UNKNOWN_SERVER_ERROR.
+        """
+        check_size(made, fits)
+        if self._has_checked_topics:
+            fresh_until_ms = self._now.monotonic_ms + METADATA_REFRESH_INTERVAL_MS
+            self.group.metadata_fresh_until_ms = fresh_until_ms
 
     def update_member(
         self,
@@ -112,7 +128,7 @@ class GroupUpdate:
         if not stale:
             return False
         has_changed = False
-        fresh = resolve_regexes(stale, self._image, self._now.wall_ms)
+        fresh = resolve_regexes(stale, self._matches, self._image, self._now.wall_ms)
         for regex, found in fresh.items():
             known = self.resolved.get(regex)
             has_changed |= found.topics != (() if known is None else known.topics)
@@ -144,7 +160,7 @@ class GroupUpdate:
             self.records.append(
                 records.group_record(group.group_id, self.group_epoch, metadata_hash)
             )
-        group.metadata_fresh_until_ms = self._now.monotonic_ms + METADATA_REFRESH_INTERVAL_MS
+        self._has_checked_topics = True
         if group.has_partition_metadata_record:
             self.records.append(records.partition_metadata_tombstone(group.group_id))
 

@@ -10,7 +10,7 @@ topics again; both are rebuilt when the shard is loaded.
 """
 
 import random
-from collections.abc import Container, Sequence
+from collections.abc import Container, Generator, Sequence
 
 from moldau.clock import Now
 from moldau.config.broker import BrokerConfig
@@ -27,6 +27,7 @@ from moldau.group_coordinator.consumer.offset_checks import (
 )
 from moldau.group_coordinator.consumer.replaying import replay_record
 from moldau.group_coordinator.consumer.upkeep import Upkeep
+from moldau.group_coordinator.record_size import Fits
 from moldau.group_coordinator.request_context import GroupRequestContext
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage
@@ -50,8 +51,8 @@ class ConsumerGroups:
     once the records are replayed; until then ``next_deadline_ms`` is 0.
     """
 
-    def __init__(self, config: BrokerConfig, rng: random.Random) -> None:
-        self._upkeep = Upkeep(config, rng)
+    def __init__(self, config: BrokerConfig, rng: random.Random, fits: Fits) -> None:
+        self._upkeep = Upkeep(config, rng, fits)
         self._heartbeats = Heartbeats(self._upkeep)
         self._classic = ClassicProtocolMembers(self._upkeep)
         self.groups = self._upkeep.groups
@@ -108,6 +109,20 @@ class ConsumerGroups:
         return self._upkeep.next_deadline_ms()
 
     # The new protocol
+
+    def preparing_heartbeat(
+        self, request: ConsumerGroupHeartbeatRequest, image: MetadataImage
+    ) -> Generator[None, None, None]:
+        """Compute in steps, and remember, what ``heartbeat`` needs to know about many topics."""
+        upkeep = self._upkeep
+        regex = request.subscribed_topic_regex
+        if regex:
+            try:
+                yield from upkeep.matches.finding(regex, image)
+            except ApiError:
+                return
+            yield from upkeep.hashes.computing(upkeep.matches.of(regex, image), image)
+        yield from upkeep.hashes.computing(request.subscribed_topic_names or (), image)
 
     def heartbeat(
         self,

@@ -52,7 +52,7 @@ class Heartbeats:
         if request.member_epoch in (LEAVE_GROUP_EPOCH, LEAVE_GROUP_STATIC_EPOCH):
             return self._leave(token, request, classic_group, now)
         out = Outcome()
-        group = self._group(request, classic_group, now, out)
+        group = self._group(request, classic_group, out)
         max_size = self._upkeep.settings.max_size
         check_not_full(group, request.member_id, request.instance_id, max_size)
         member_id = request.member_id or uuid_to_str(new_uuid(self._upkeep.rng))
@@ -70,6 +70,8 @@ class Heartbeats:
         target_epoch, target = update.update_target(old, new)
         moved = update.reconcile(new, target_epoch, target, owned, has_changed)
         out.records += update.records
+        update.check_size(out.records, self._upkeep.fits)
+        self._leave_classic(group, classic_group, now, out)
         if moved is not new:
             self._upkeep.follow_revocation(group.group_id, moved, now)
         self._upkeep.start_session(group.group_id, moved, now)
@@ -80,7 +82,6 @@ class Heartbeats:
         self,
         request: ConsumerGroupHeartbeatRequest,
         classic_group: ClassicGroup | None,
-        now: Now,
         out: Outcome,
     ) -> ConsumerGroup:
         """The group, created or converted from a classic group if necessary."""
@@ -101,12 +102,21 @@ class Heartbeats:
         upkeep = self._upkeep
         check_upgrade(classic_group, upkeep.settings)
         group, made = convert_from_classic(classic_group, upkeep.hashes, upkeep.image)
-        # Members waiting in the classic group must join the converted one.
-        classic_group.answer_all_waiting(ErrorCode.REBALANCE_IN_PROGRESS, out)
         out.records += made
-        for member in group.members.values():
-            upkeep.start_session(group_id, member, now)
         return group
+
+    def _leave_classic(
+        self, group: ConsumerGroup, classic_group: ClassicGroup | None, now: Now, out: Outcome
+    ) -> None:
+        """If the group was just converted, its members must join again, and have a session here.
+
+        Not before the heartbeat is accepted: a classic group that stays keeps those who wait in it.
+        """
+        if classic_group is None or group.group_id in self._upkeep.groups:
+            return
+        classic_group.answer_all_waiting(ErrorCode.REBALANCE_IN_PROGRESS, out)
+        for member in group.members.values():
+            self._upkeep.start_session(group.group_id, member, now)
 
     def _was_rebalancing(self, group: ConsumerGroup, classic_group: ClassicGroup | None) -> bool:
         """Whether the group was just converted from a classic one that was rebalancing.

@@ -6,7 +6,7 @@ assignment, even if the change happened while another broker was the coordinator
 """
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from moldau.group_coordinator.consumer.xxh3 import xxh3_64
@@ -32,6 +32,14 @@ class MetadataHashes:
         if not parts:
             return 0
         return _signed(xxh3_64(b"".join(parts)))
+
+    def computing(self, topics: Iterable[str], image: MetadataImage) -> Iterator[None]:
+        """Compute the hashes of topics in steps, so that ``group_hash`` need not."""
+        for name in topics:
+            topic = image.topics_by_name.get(name)
+            if topic is not None:
+                self._topic_hash(topic, image)
+            yield
 
     def forget(self, name: str) -> None:
         self._known.pop(name, None)

@@ -11,6 +11,7 @@ from typing import Final
 from moldau.clock import Now
 from moldau.config.broker import BrokerConfig
 from moldau.coordinator.outcome import CoordinatorRecord, Outcome
+from moldau.errors import ApiError
 from moldau.group_coordinator.consumer import consumer_records as records
 from moldau.group_coordinator.consumer.downgrade import convert_to_classic, may_downgrade
 from moldau.group_coordinator.consumer.group import ConsumerGroup
@@ -18,8 +19,9 @@ from moldau.group_coordinator.consumer.group_update import GroupUpdate
 from moldau.group_coordinator.consumer.member import UNREVOKED_PARTITIONS, ConsumerGroupMember
 from moldau.group_coordinator.consumer.metadata_hash import MetadataHashes
 from moldau.group_coordinator.consumer.settings import GroupSettings
-from moldau.group_coordinator.consumer.subscription import subscriptions_of
+from moldau.group_coordinator.consumer.subscription import TopicMatches, subscriptions_of
 from moldau.group_coordinator.consumer.validation import check_instance_is_released
+from moldau.group_coordinator.record_size import Fits, check_size
 from moldau.group_coordinator.timers import JOIN, SESSION, SYNC, Timers
 from moldau.metadata.image import EMPTY_IMAGE, MetadataImage
 
@@ -29,11 +31,13 @@ _REBALANCE: Final = "rebalance"
 class Upkeep:
     """The state that the handlers of one shard share."""
 
-    def __init__(self, config: BrokerConfig, rng: random.Random) -> None:
+    def __init__(self, config: BrokerConfig, rng: random.Random, fits: Fits) -> None:
         self.groups: dict[str, ConsumerGroup] = {}
         self.settings = GroupSettings(config)
         self.hashes = MetadataHashes()
+        self.matches = TopicMatches()
         self.rng = rng
+        self.fits = fits
         self.image: MetadataImage = EMPTY_IMAGE
         # The offset of the image with the newest topic, for patterns.
         self.topics_version = -1
@@ -44,7 +48,7 @@ class Upkeep:
         self._rebalance_epochs: dict[tuple[str, str], int] = {}
 
     def update(self, group: ConsumerGroup, now: Now) -> GroupUpdate:
-        return GroupUpdate(group, self.settings, self.hashes, self.image, now)
+        return GroupUpdate(group, self.settings, self.hashes, self.matches, self.image, now)
 
     # Timers
 
@@ -115,14 +119,13 @@ class Upkeep:
         """Remove members. If only classic ones are left, the group becomes classic."""
         if not members:
             return []
-        if may_downgrade(group, members, self.settings):
-            made = convert_to_classic(group, members, None, self.image, now, will_rebalance=True)
+        made = self._without(group, members, now)
+        if made:
             reason = (
                 f"Downgrade group {group.group_id} from consumer to classic for member leaving."
             )
             self.downgrade(group, reason)
             return made
-        made = []
         for member in members:
             made += records.removed_member(group.group_id, member.member_id)
             self.stop_timers(group.group_id, member.member_id)
@@ -134,6 +137,23 @@ class Upkeep:
                 made.append(records.regex_tombstone(group.group_id, regex))
         metadata_hash = self.hashes.group_hash(subscriptions.topics, self.image)
         made.append(records.group_record(group.group_id, group.group_epoch + 1, metadata_hash))
+        return made
+
+    def _without(
+        self, group: ConsumerGroup, members: Sequence[ConsumerGroupMember], now: Now
+    ) -> list[CoordinatorRecord]:
+        """The records of a classic group without these members; none if it must not become one.
+
+        It stays a consumer group also if what a classic member sent is malformed, or too large for
+        one record: otherwise the members could never be removed. (In Kafka 4.3.1 they cannot.)
+        """
+        if not may_downgrade(group, members, self.settings):
+            return []
+        try:
+            made = convert_to_classic(group, members, None, self.image, now, will_rebalance=True)
+            check_size(made, self.fits)
+        except ApiError:
+            return []
         return made
 
     def downgrade(self, group: ConsumerGroup, reason: str) -> None:

@@ -25,7 +25,7 @@ from moldau.simulator.clients.member import HEARTBEAT_INTERVAL_MS, SESSION_TIMEO
 from moldau.simulator.clients.progress import WRONG_COORDINATOR, GroupProgress
 from moldau.simulator.world import US_PER_MS
 
-# Less than the time-out of a request: who joins waits for the others.
+# Less than the timeout of a request: who joins waits for the others.
 _REBALANCE_TIMEOUT_MS: Final = 3_000
 _VANISHES: Final = 0.02
 _NOT_JOINED: Final = -1

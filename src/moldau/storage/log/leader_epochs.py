@@ -18,8 +18,8 @@ Rules this module keeps:
   again.
 * The file is written with the lock ``writing`` held, and a late write of entries that have since
   changed does nothing. So the file never reverts to older contents.
-* Removing entries that are on disk (the log was truncated) writes the file immediately. Otherwise
-  they could reappear after a crash and describe batches of a later leader.
+* Removing entries that are or may soon be on disk (the log was truncated) writes the file
+  immediately. Otherwise they could reappear after a crash and describe batches of another leader.
 """
 
 import threading
@@ -67,6 +67,7 @@ class LeaderEpochCache:
         self.path = path
         self._epochs: list[int] = []
         self._start_offsets: list[int] = []
+        # The number of entries that the file may have.
         self._stored = 0
         self._is_dirty = False
         self._changes = 0
@@ -162,9 +163,11 @@ class LeaderEpochCache:
     def write_late(self) -> Callable[[], None]:
         """Return the work, for any thread, that writes the current entries; it may raise OSError.
 
-        It does nothing if newer entries have been written or are about to be. The entries still
-        count as not stored: the next ``flush`` writes them again.
+        It does nothing if newer entries have been written or are about to be. Nobody waits for it,
+        so the next ``flush`` writes the entries again; and they must be removed as if they were on
+        disk, since they may be.
         """
+        self._stored = len(self._epochs)
         self._changes += 1
         changes = self._changes
         entries = self.entries()

@@ -3,7 +3,8 @@
 Deletions first rename files to ``.deleted``. The cleaner writes its result as ``.cleaned``, renames
 it to ``.swap`` when it is complete and durable, and only then removes the source segments. So
 ``.deleted`` and ``.cleaned`` files can be removed, and a ``.swap`` file takes precedence over its
-source segments.
+source segments. If a log was to start anew and all of its segments are ``.deleted``, an empty one
+takes the place of the last: without any, the log would begin at an offset it has long left behind.
 """
 
 import logging
@@ -32,6 +33,7 @@ def clear_leftovers(
     """
     if not any(name.endswith(_SUFFIXES) for name in names):
         return names
+    _keep_place(disk, directory, names)
     cleaned = [name for name in names if name.endswith(CLEANED_SUFFIX)]
     # An interrupted split of a segment leaves both kinds.
     first_cleaned = min((_offset(name) for name in cleaned), default=None)
@@ -48,6 +50,16 @@ def clear_leftovers(
     if swaps:
         _finish_swap(disk, directory, swaps, config, wall_ms)
     return disk.list_dir(directory)
+
+
+def _keep_place(disk: Disk, directory: str, names: list[str]) -> None:
+    """Put an empty segment where the last one was, if all of them were being deleted."""
+    if any(name.endswith((LOG_SUFFIX, LOG_SUFFIX + SWAP_SUFFIX)) for name in names):
+        return
+    deleted = [name for name in names if name.endswith(LOG_SUFFIX + DELETED_SUFFIX)]
+    if deleted:
+        last = max(deleted, key=_offset).removesuffix(DELETED_SUFFIX)
+        disk.open(f"{directory}/{last}", create=True).close()
 
 
 def _finish_swap(

@@ -187,19 +187,26 @@ class LogAppender:
         max_timestamp = NO_TIMESTAMP
         size_bytes = 0
         rest = records
-        run = self._append_run(rest, leader_epoch)
-        while run is not None:
-            if size_bytes == 0:
-                first_offset = run.base_offset
-            max_timestamp = max(max_timestamp, run.max_timestamp)
-            size_bytes += run.end
-            rest = rest[run.end :]
+        try:
             run = self._append_run(rest, leader_epoch)
-        headers = self._check_replicated(rest, leader_epoch)
+            while run is not None:
+                if size_bytes == 0:
+                    first_offset = run.base_offset
+                max_timestamp = max(max_timestamp, run.max_timestamp)
+                size_bytes += run.end
+                rest = rest[run.end :]
+                run = self._append_run(rest, leader_epoch)
+            headers = self._check_replicated(rest, leader_epoch)
+            if headers:
+                if size_bytes == 0:
+                    first_offset = headers[0].base_offset
+                self._write_batches(rest, headers)
+        except ApiError:
+            # What comes before is in the log, and the caller does not learn that it must flush it.
+            if not state.is_closed:
+                self._flush_if_due()
+            raise
         if headers:
-            if size_bytes == 0:
-                first_offset = headers[0].base_offset
-            self._write_batches(rest, headers)
             for header in headers:
                 max_timestamp = max(max_timestamp, header.max_timestamp)
                 size_bytes += header.size_bytes

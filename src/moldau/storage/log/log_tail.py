@@ -46,13 +46,18 @@ class LogTail:
     def truncate_epochs(self, offset: int) -> None:
         """Remove the epochs that start at or after ``offset``, the new end of the log."""
         epochs = self._state.leader_epochs
-        epochs.truncate_from_end(offset)
-        self.latest_epoch = epochs.latest_epoch
+        try:
+            epochs.truncate_from_end(offset)
+        finally:
+            # They are gone from memory even if the file cannot be written.
+            self.latest_epoch = epochs.latest_epoch
 
     def clear_epochs(self) -> None:
         epochs = self._state.leader_epochs
-        epochs.clear()
-        self.latest_epoch = epochs.latest_epoch
+        try:
+            epochs.clear()
+        finally:
+            self.latest_epoch = epochs.latest_epoch
 
     # -- rolling --
 

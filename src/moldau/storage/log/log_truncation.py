@@ -8,12 +8,16 @@ Rules this module keeps:
 * Cleaning is aborted and pending flushes are invalidated first, because the records they use are
   about to change.
 * Offsets change after the files, so that nothing is stored beyond a new log end offset.
+* When the log end offset has changed, everything else in memory follows it, even if a full disk
+  takes no checkpoint or snapshot: the log stays online, and may be that of the next leader. A high
+  watermark or a producer's batch beyond the end would acknowledge records that are not there.
 * Bytes in a file are never replaced by others, because a response may be about to send them
   (KAFKA-18723): a segment that was cut gets no more batches, and an empty one gets a new file.
 """
 
 import logging
 
+from moldau.record.header import BATCH_HEADER_SIZE, crc_is_valid, read_header
 from moldau.storage.log.deleted_files import DeletedFiles
 from moldau.storage.log.log_flusher import LogFlusher
 from moldau.storage.log.log_reader import LogReader
@@ -55,7 +59,10 @@ class LogTruncation:
             )
         if offset >= state.log_end_offset:
             # An epoch may have been assigned without a batch being written.
-            self._tail.truncate_epochs(state.log_end_offset)
+            try:
+                self._tail.truncate_epochs(state.log_end_offset)
+            except OSError as error:
+                raise state.storage_error(error, "writing the leader epochs of") from error
             return False
         if offset <= state.segments.first.base_offset:
             self.start_anew(offset, offset)
@@ -68,14 +75,17 @@ class LogTruncation:
             state.segments.active.truncate_to(offset, wall_ms)
             self._set_end(offset)
             state.log_start_offset = min(state.log_start_offset, offset)
-            self._tail.truncate_epochs(offset)
-            rebuild_producer_state(
-                state.producers, state.segments, state.log_start_offset, offset, wall_ms
-            )
+            try:
+                self._tail.truncate_epochs(offset)
+            finally:
+                rebuild_producer_state(
+                    state.producers, state.segments, state.log_start_offset, offset, wall_ms
+                )
         except OSError as error:
             raise state.storage_error(error, f"truncating to {offset}:") from error
-        # Also if it stays: the transactions that were replayed may be complete below it.
-        state.update_high_watermark(state.high_watermark)
+        finally:
+            # Also if it stays: the transactions that were replayed may be complete below it.
+            state.update_high_watermark(state.high_watermark)
         return True
 
     def start_anew(self, offset: int, log_start_offset: int) -> None:
@@ -87,12 +97,27 @@ class LogTruncation:
             self._deleted.put_away(list(state.segments))
             state.segments.replace_all(state.new_segment(offset))
             self._set_end(offset)
-            self._tail.clear_epochs()
-            state.producers.truncate_fully_and_start_at(offset)
+            state.log_start_offset = log_start_offset
+            state.update_high_watermark(offset)
+            try:
+                state.producers.truncate_fully_and_start_at(offset)
+            finally:
+                self._tail.clear_epochs()
         except OSError as error:
             raise state.storage_error(error, f"restarting at {offset}:") from error
-        state.log_start_offset = log_start_offset
-        state.update_high_watermark(offset)
+
+    def start_within(self, records: memoryview | bytes) -> bool:
+        """See ``PartitionLog.start_within``."""
+        state = self._state
+        start_offset = state.log_start_offset
+        if state.log_end_offset != start_offset or len(records) < BATCH_HEADER_SIZE:
+            return False
+        header = read_header(records, 0)
+        is_within = 0 <= header.base_offset < start_offset <= header.last_offset
+        if not is_within or not crc_is_valid(records, 0, header):
+            return False
+        self.start_anew(header.base_offset, start_offset)
+        return True
 
     def _prepare(self, offset: int) -> None:
         self._state.stop_cleaning()

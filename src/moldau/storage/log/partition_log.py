@@ -357,6 +357,15 @@ class PartitionLog:
         start_offset = offset if log_start_offset is None else log_start_offset
         self._truncation.start_anew(offset, start_offset)
 
+    def start_within(self, records: memoryview | bytes) -> bool:
+        """Let an empty log continue where the first batch begins; False if it need not.
+
+        For a follower: DeleteRecords may move the log start offset of its leader into a batch, and
+        batches are replicated as a whole. The log start offset stays, and the log end offset is
+        below it until the batch is appended.
+        """
+        return self._truncation.start_within(records)
+
     # -- the whole log --
 
     def close(self) -> None:

@@ -5,13 +5,19 @@ their headers in order. Snapshots only shorten this: the newest one that is not 
 loaded, and the batches after it are replayed.
 """
 
+import logging
+from collections.abc import Iterator
+
 from moldau.record.control import ControlType, decode_control_key, decode_end_txn_marker
-from moldau.record.header import BatchHeader, Buffer
+from moldau.record.header import BatchHeader, Buffer, crc_is_valid
 from moldau.record.records import decode_records
 from moldau.storage.index.txn_index import AbortedTxn, TransactionIndex
-from moldau.storage.log.batch_scan import iter_batches
+from moldau.storage.log.batch_scan import CorruptSegment, find_valid_batch_after, iter_batches
 from moldau.storage.log.producer_state import ProducerStateManager
+from moldau.storage.log.segment import Segment
 from moldau.storage.log.segment_list import SegmentList
+
+_log = logging.getLogger(__name__)
 
 
 class TxnMarker:
@@ -96,7 +102,11 @@ def rebuild_producer_state(
 
     Without a snapshot the whole log is read, also after a clean shutdown: that has written one, but
     its name may have been lost with the power afterwards.
+
+    Raises:
+        OSError: the disk fails. If it only takes no snapshot, the state is complete all the same.
     """
+    failure: OSError | None = None
     snapshot_at = [segment.base_offset for segment in segments][-2:]
     producers.truncate_and_reload(log_start_offset, log_end_offset, wall_ms)
     for segment in segments.overlapping(producers.map_end_offset, log_end_offset):
@@ -105,14 +115,46 @@ def rebuild_producer_state(
         start = max(segment.base_offset, producers.map_end_offset, log_start_offset)
         producers.map_end_offset = start
         if segment.base_offset in snapshot_at and start == segment.base_offset:
-            producers.take_snapshot()
-        found = segment.find(start)
-        if found is None:
-            continue
-        for position, header in iter_batches(segment.log, found.position, segment.size):
+            try:
+                producers.take_snapshot()
+            except OSError as error:
+                failure = error
+        for header, data in _undamaged(segment, start):
             if header.base_offset >= log_end_offset:
                 break
-            data = segment.log.pread(header.size_bytes, position) if header.is_control else b""
             replay_batch(producers, header, data, 0, None)
     producers.map_end_offset = log_end_offset
     producers.take_snapshot()
+    if failure is not None:
+        raise failure
+
+
+def _undamaged(segment: Segment, offset: int) -> Iterator[tuple[BatchHeader, bytes]]:
+    """The batches from ``offset`` on, control batches with their contents.
+
+    Damage is skipped: one flipped bit must not keep a broker from starting. What the damaged
+    batches said about producers and transactions is unknown then, but they cannot be read either.
+    """
+    position = -1
+    while True:
+        try:
+            if position < 0:
+                found = segment.find(offset)
+                if found is None:
+                    return
+                position = found.position
+            for at, header in iter_batches(segment.log, position, segment.size):
+                data = b""
+                if header.is_control:
+                    data = segment.log.pread(header.size_bytes, at)
+                    if not crc_is_valid(data, 0, header):
+                        raise CorruptSegment(segment.log.path, at, "the checksum does not match")
+                yield header, data
+                offset = header.next_offset
+            return
+        except CorruptSegment as error:
+            _log.error("Its effect on producers is not known: %s", error)
+            following = find_valid_batch_after(segment.log, error.position, segment.size, offset)
+            if following is None:
+                return
+            position = following.position

@@ -13,7 +13,7 @@ import contextlib
 import logging
 from collections.abc import Callable
 
-from moldau.record.header import BatchHeader
+from moldau.record.header import BatchHeader, crc_is_valid
 from moldau.storage.log.batch_scan import (
     CorruptSegment,
     find_valid_batch_after,
@@ -58,13 +58,15 @@ def _pass_flushed(segment: Segment, on_batch: BatchObserver, flushed_to: int) ->
     end, next_offset = 0, segment.base_offset
     if flushed_to <= next_offset:
         return end, next_offset
-    # An invalid header also ends this scan: the full check then reports it.
+    # An invalid header or marker also ends this scan: the full check then reports it.
     with contextlib.suppress(CorruptSegment):
         for position, header in iter_batches(segment.log, 0, segment.size):
             if header.base_offset < next_offset or header.next_offset > flushed_to:
                 break
             # Only control batches need more than the header.
             data = segment.log.pread(header.size_bytes, position) if header.is_control else b""
+            if header.is_control and not crc_is_valid(data, 0, header):
+                break
             segment.rebuild_with(position, header)
             on_batch(header, data, 0)
             end, next_offset = position + header.size_bytes, header.next_offset

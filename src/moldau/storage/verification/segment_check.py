@@ -186,8 +186,8 @@ class SegmentCheck:
         if at + header.size_bytes > len(chunk):
             return None
         if not crc_is_valid(chunk, at, header):
-            wrong = f"the bytes of the batch do not have the checksum {header.crc:#010x}"
-            return _Bad(f"{wrong} that its header names", header)
+            wrong = f"the bytes of the batch do not match the checksum {header.crc:#010x}"
+            return _Bad(f"{wrong} in its header", header)
         problem = header_problem(header) or self._place_problem(header, position + at)
         return header if problem is None else _Bad(problem, header)
 
@@ -310,11 +310,11 @@ class SegmentCheck:
         self, position: int, reason: str, expected: int, following: BatchPosition | None
     ) -> Finding:
         if following is None:
-            behind = "no batch that can be read follows in this segment"
+            behind = "no readable batch follows in this segment"
             lost = f"from offset {expected} to the end of the segment"
         else:
             behind = (
-                f"batches that can be read follow from offset {following.base_offset} at position "
+                f"readable batches follow from offset {following.base_offset} at position "
                 f"{following.position} on"
             )
             lost = f"of offsets {expected} to {following.base_offset - 1}"
@@ -327,8 +327,8 @@ class SegmentCheck:
             position,
             expected,
             behind,
-            "restore the file from a replica or a backup before the broker starts, or go without "
-            f"the records {lost}",
+            "restore the file from a replica or a backup before the broker starts, or accept the "
+            f"loss of the records {lost}",
         )
 
 

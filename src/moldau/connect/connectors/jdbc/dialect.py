@@ -17,6 +17,10 @@ from moldau.connect.data.schema import Schema, Type
 _EPOCH: Final = datetime.datetime(1970, 1, 1)
 ORDER: Final = "__moldau_order"
 IS_DELETE: Final = "__moldau_delete"
+# What staged rows are called in a statement. A target of that name would hide them, or they it: a
+# table is often called as its topic, so these are names that nobody gives.
+STAGED: Final = "__moldau_staged"
+LATER: Final = "__moldau_later"
 # With milliseconds.
 _SQLITE_FORM: Final = "'%Y-%m-%d %H:%M:%f'"
 
@@ -119,9 +123,9 @@ class Dialect:
         statements = []
         if has_deletes:
             statements.append(self._delete(stage, table, key))
-        is_last = f"s.{self.quote('__last')} = 1 AND NOT s.{self.quote(IS_DELETE)}"
-        kept = f"FROM ({last}) AS s WHERE {is_last}"
-        picked = ", ".join(f"s.{self.quote(name)}" for name in names)
+        is_last = f"{STAGED}.{self.quote('__last')} = 1 AND NOT {STAGED}.{self.quote(IS_DELETE)}"
+        kept = f"FROM ({last}) AS {STAGED} WHERE {is_last}"
+        picked = ", ".join(f"{STAGED}.{self.quote(name)}" for name in names)
         if mode == "update":
             statements.append(self._update(table, names, key, kept))
         elif mode == "upsert":
@@ -152,9 +156,9 @@ class Dialect:
     def _delete(self, stage: str, table: str, key: Sequence[str]) -> str:
         """Delete the rows of all keys that have a tombstone in the batch."""
         target = self.table(table)
-        same = self._matches("s", target, key)
-        is_delete = f"s.{self.quote(IS_DELETE)}"
-        exists = f"SELECT 1 FROM {self.table(stage)} AS s WHERE {is_delete} AND {same}"
+        same = self._matches(STAGED, target, key)
+        is_delete = f"{STAGED}.{self.quote(IS_DELETE)}"
+        exists = f"SELECT 1 FROM {self.table(stage)} AS {STAGED} WHERE {is_delete} AND {same}"
         return f"DELETE FROM {target} WHERE EXISTS ({exists})"
 
     def _insert(
@@ -164,22 +168,24 @@ class Dialect:
         out.
         """
         columns = ", ".join(self.quote(name) for name in names)
-        picked = ", ".join(f"s.{self.quote(name)}" for name in names)
+        picked = ", ".join(f"{STAGED}.{self.quote(name)}" for name in names)
         order, is_delete = self.quote(ORDER), self.quote(IS_DELETE)
-        where = f"NOT s.{is_delete}"
+        staged = f"FROM {self.table(stage)} AS"
+        where = f"NOT {STAGED}.{is_delete}"
         if has_deletes:
-            later = f"t.{is_delete} AND t.{order} > s.{order} AND {self._matches('t', 's', key)}"
-            where += f" AND NOT EXISTS (SELECT 1 FROM {self.table(stage)} AS t WHERE {later})"
-        select = f"SELECT {picked} FROM {self.table(stage)} AS s WHERE {where} ORDER BY s.{order}"
+            same = self._matches(LATER, STAGED, key)
+            later = f"{LATER}.{is_delete} AND {LATER}.{order} > {STAGED}.{order} AND {same}"
+            where += f" AND NOT EXISTS (SELECT 1 {staged} {LATER} WHERE {later})"
+        select = f"SELECT {picked} {staged} {STAGED} WHERE {where} ORDER BY {STAGED}.{order}"
         return f"INSERT INTO {self.table(table)} ({columns}) {select}"
 
     def _update(self, table: str, names: Sequence[str], key: Sequence[str], kept: str) -> str:
         others = [name for name in names if name not in key]
         if not others:
             raise DataError("insert.mode=update, but the records have only columns of the key")
-        sets = ", ".join(f"{self.quote(name)} = s.{self.quote(name)}" for name in others)
+        sets = ", ".join(f"{self.quote(name)} = {STAGED}.{self.quote(name)}" for name in others)
         target = self.table(table)
-        return f"UPDATE {target} SET {sets} {kept} AND {self._matches(target, 's', key)}"
+        return f"UPDATE {target} SET {sets} {kept} AND {self._matches(target, STAGED, key)}"
 
     def offsets_table(self, name: str) -> str:
         return (

@@ -196,7 +196,9 @@ class PolledTable:
         if name not in known:
             raise ConnectError(f"{self.name} has no column {name}: it has {', '.join(known)}")
         is_alone = name == self._incrementing or len(self._settings.timestamps) == 1
-        if self._settings.requires_not_null and is_alone and not known[name].is_not_null:
+        # As in Confluent's connector, not for a query: no database says it of its columns.
+        is_checked = self._settings.requires_not_null and not self._settings.query
+        if is_checked and is_alone and not known[name].is_not_null:
             message = f"column {name} of {self.name} may be null, and such rows would be missed"
             raise ConnectError(f"{message}: make it NOT NULL, or set validate.non.null=false")
 

@@ -129,18 +129,25 @@ def _record_key(
     fields: tuple[str, ...], record: SinkRecord
 ) -> tuple[list[Column], Callable[[SinkRecord], list[Any]]]:
     schema = record.key_schema
-    if schema is None or record.key is None:
+    if schema is None:
         raise DataError("pk.mode=record_key, but the key is null or has no schema")
     if schema.type is Type.STRUCT:
         names = fields or tuple(field.name for field in schema.struct_fields)
         columns = [_field(schema, name, "key") for name in names]
-        return columns, lambda r: [r.key.get(name) for name in names]
+        return columns, lambda r: [_given(r.key).get(name) for name in names]
     if not schema.type.is_primitive:
         raise DataError(f"pk.mode=record_key, but the key has the type {schema.type}")
     if len(fields) != 1:
         message = f"the key is a {schema.type}, so pk.fields must name one column"
         raise DataError(f"{message}, and has {list(fields)}")
-    return [Column(fields[0], schema, True)], lambda r: [r.key]
+    return [Column(fields[0], schema, True)], lambda r: [_given(r.key)]
+
+
+def _given(key: Any) -> Any:
+    """A schema may allow null, and other records with it have keys."""
+    if key is None:
+        raise DataError("pk.mode=record_key, but the key is null")
+    return key
 
 
 def _field(schema: Schema, name: str, where: str) -> Column:

@@ -75,7 +75,11 @@ class JdbcSource(SourceConnector):
     def start(self, config: Mapping[str, str], offsets: OffsetReader) -> None:
         self._settings: SourceSettings = source_settings.parse(config)
         self._offsets = offsets
-        self._open()
+        try:
+            self._open()
+        except RetriableError:
+            # The database may be back soon; poll tries again.
+            self.stop()
 
     def poll(self) -> list[SourceRecord] | None:
         try:

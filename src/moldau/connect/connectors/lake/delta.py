@@ -34,8 +34,10 @@ from moldau.connect.connectors.lake.tables import (
     LakeTable,
     Offsets,
     TableSink,
+    all_named,
     may_divide,
     named,
+    topic_names,
 )
 from moldau.connect.data.errors import ConnectError, DataError, RetriableError
 from moldau.connect.data.record import SinkRecord
@@ -87,7 +89,7 @@ class DeltaSink(TableSink):
         self.evolves = values["auto.evolve"]
         self._options = parse_options(values, DELTA)
         self.has_parts = may_divide(self._path, config)
-        self._topics = [name.strip() for name in config.get("topics", "").split(",")]
+        self.named_topics = topic_names(config)
         self._storage = {
             name.removeprefix(STORAGE): value
             for name, value in config.items()
@@ -103,7 +105,7 @@ class DeltaSink(TableSink):
         return (named(self._path, record.topic),)
 
     def known_tables(self) -> list[str]:
-        return sorted({named(self._path, topic) for topic in self._topics if topic})
+        return all_named([self._path], self.known_topics)
 
     def find_table(self, name: str) -> LakeTable | None:
         with delta_errors(name):

@@ -43,8 +43,9 @@ from moldau.connect.connectors.lake.tables import (
     LakeTable,
     Offsets,
     TableSink,
+    all_named,
     may_divide,
-    named,
+    topic_names,
 )
 from moldau.connect.data.errors import ConnectError, DataError, RetriableError
 from moldau.connect.data.record import SinkRecord
@@ -87,7 +88,7 @@ class IcebergSink(TableSink):
             or len(tables) > 1
             or any(may_divide(each, config) for each in tables)
         )
-        self._topics = [name.strip() for name in config.get("topics", "").split(",")]
+        self.named_topics = topic_names(config)
         self._catalog: Catalog | None = None
         self.evolves = self._settings.evolves
 
@@ -98,9 +99,7 @@ class IcebergSink(TableSink):
         return self._settings.tables_of(record)
 
     def known_tables(self) -> list[str]:
-        topics = [topic for topic in self._topics if topic]
-        found = {named(each, topic) for each in self._settings.tables for topic in topics}
-        return sorted(found)
+        return all_named(self._settings.tables, self.known_topics)
 
     def find_table(self, name: str) -> LakeTable | None:
         with iceberg_errors(f"table {name}"):

@@ -15,7 +15,7 @@ table that is ahead after a crash does not have the records of the others.
 
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import pyarrow as pa
@@ -70,7 +70,7 @@ class LakeTable(ABC):
 
 
 class Staged(NamedTuple):
-    """What a task has written for one table."""
+    """What a task has written for one table: nothing, if that has all its records already."""
 
     table: str
     files: list[Any]
@@ -112,6 +112,12 @@ class TableSink(SinkConnector):
 
     # Whether columns are added that records have and a table lacks.
     evolves: bool
+    # The topics that the options name.
+    named_topics: frozenset[str] = frozenset()
+
+    @property
+    def known_topics(self) -> list[str]:
+        return sorted({*self.named_topics, *self.topics})
 
     # -- driver -------------------------------------------------------------------------------
 
@@ -147,8 +153,8 @@ class TableSink(SinkConnector):
         """
         sink = cls()
         # The config has no topics if it has a pattern of them.
-        topics = {each.topic for each in offsets} | {*config.get("topics", "").split(",")}
-        sink.start({**config, "topics": ",".join(sorted(topics))})
+        sink.topics = sorted({each.topic for each in offsets})
+        sink.start(config)
         try:
             for name, known in sink._known.items():
                 changed = {each: offsets[each] or 0 for each in known if each in offsets}
@@ -157,6 +163,13 @@ class TableSink(SinkConnector):
         finally:
             sink.stop()
         return True
+
+    def found_offsets(self, messages: list[list[Staged]]) -> Offsets:
+        found: Offsets = {}
+        for staged in (each for message in messages for each in message):
+            for place, offset in staged.seen.items():
+                found[place] = max(offset, found.get(place, 0))
+        return found
 
     def commit(
         self, messages: list[Any], offsets: Mapping[TopicPartition, int], batch_id: int
@@ -169,11 +182,13 @@ class TableSink(SinkConnector):
                 name, {place: at for each in ours for place, at in each.seen.items()}
             )
             wanted = {place: offsets[place] for place in sorted(partitions)}
-            self._commit_table(name, [file for each in ours for file in each.files], wanted)
+            if wanted:
+                self._commit_table(name, [file for each in ours for file in each.files], wanted)
         # Partitions of which no record was written: their progress counts nevertheless.
         for place, offset in sorted(offsets.items()):
             names = [name for name, known in self._known.items() if place in known]
-            if len(names) == 1 and self._known[names[0]][place] != offset:
+            # A batch that is repeated may end earlier than the one that the table has.
+            if len(names) == 1 and self._known[names[0]][place] < offset:
                 self._commit_table(names[0], [], {place: offset})
 
     def _commit_table(self, name: str, files: list[Any], offsets: Offsets) -> None:
@@ -222,6 +237,7 @@ class TableSink(SinkConnector):
         """Write the files of a task. Those of an attempt that fails belong to no table."""
         files: dict[str, list[Any]] = {}
         partitions: dict[str, set[TopicPartition]] = {}
+        self._left_out: set[str] = set()
         several = self._rows.chunks(records, self._missing_tables, task, fit=self._checked_rows)
         for names, rows in several:
             for name in names:
@@ -232,19 +248,25 @@ class TableSink(SinkConnector):
                     for each in rows.records
                 )
         return [
-            Staged(name, files[name], frozenset(partitions[name]), self._seen[name])
-            for name in sorted(files)
+            Staged(
+                name,
+                files.get(name, []),
+                frozenset(partitions.get(name, ())),
+                self._seen[name],
+            )
+            for name in sorted({*files, *self._left_out})
         ]
 
     def _missing_tables(self, record: SinkRecord) -> tuple[str, ...] | None:
         """The tables that do not have this record yet; None for none."""
         place = TopicPartition(record.original_topic, record.original_partition)
-        names = tuple(
-            name
-            for name in self.table_names(record)
-            if record.offset >= self._seen_offsets(name).get(place, 0)
-        )
-        return names or None
+        missing = []
+        for name in self.table_names(record):
+            if record.offset >= self._seen_offsets(name).get(place, 0):
+                missing.append(name)
+            else:
+                self._left_out.add(name)
+        return tuple(missing) or None
 
     def _seen_offsets(self, name: str) -> Offsets:
         if name not in self._seen:
@@ -292,9 +314,27 @@ class TableSink(SinkConnector):
         return table
 
 
+def topic_names(config: Mapping[str, str]) -> frozenset[str]:
+    """The topics of the option ``topics``; none if there is a pattern instead."""
+    names = (name.strip() for name in config.get("topics", "").split(","))
+    return frozenset(filter(None, names))
+
+
 def may_divide(pattern: str, config: Mapping[str, str]) -> bool:
     """Whether records of one topic may go to several tables: transforms can change their topic."""
     return "${topic}" in pattern and bool(config.get("transforms", "").strip())
+
+
+def all_named(patterns: Iterable[str], topics: Iterable[str]) -> list[str]:
+    """The names of the tables of ``topics``; of one for all topics, whatever they are."""
+    known = list(topics)
+    return sorted(
+        {
+            named(pattern, topic)
+            for pattern in patterns
+            for topic in (known if "${topic}" in pattern else ("",))
+        }
+    )
 
 
 def named(pattern: str, topic: str) -> str:

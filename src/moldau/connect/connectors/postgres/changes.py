@@ -65,6 +65,19 @@ class CapturedChange(ConvertedRecord):
         return self._position.to_offset()
 
 
+def _key_of(relation: Relation, facts: TableFacts) -> tuple[str, ...]:
+    """The key of a table as of its changes.
+
+    The catalog may be ahead of them: if the table is gone, or its key has a column by another name,
+    the log says by which columns a row is known.
+    """
+    columns = {column.name for column in relation.columns}
+    is_known = facts.columns and columns.issuperset(facts.key)
+    if is_known or relation.identity not in ("d", "i"):
+        return facts.key
+    return tuple(column.name for column in relation.columns if column.is_key)
+
+
 class ChangeReader:
     """Turns the log of one database into records."""
 
@@ -198,7 +211,8 @@ class ChangeReader:
         columns = [
             (column.name, column.type_oid, column.type_modifier) for column in relation.columns
         ]
-        named = TableFacts(relation.schema, relation.table, facts.columns, facts.key, facts.types)
+        key = _key_of(relation, facts)
+        named = TableFacts(relation.schema, relation.table, facts.columns, key, facts.types)
         return Table(named, columns, self._settings)
 
     def _table(self, oid: int) -> Table | None:

@@ -143,6 +143,8 @@ class PostgresSource(SourceConnector):
         exported: str | None = None
         if found is not None:
             lsn = found.confirmed_lsn
+            # A slot cannot be moved back: it may be ahead of the offsets if only others wrote.
+            self._confirmed_lsn = max(self._confirmed_lsn, lsn)
         elif todo is not Plan.REST:
             created = slot.create(self._settings)
             self._connections.append(created.connection)
