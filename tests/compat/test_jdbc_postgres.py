@@ -107,6 +107,28 @@ def rows(server: PostgresServer, database: str, query: str = "TABLE people ORDER
         return connection.execute(query.encode()).fetchall()
 
 
+def test_names_that_postgresql_would_cut_off_are_refused(
+    server: PostgresServer, database: str
+) -> None:
+    sink = Sink(server, database)
+    long = "t" * 63
+    fits = record(1, {"name": "a"})
+    fits.topic = long
+    sink.write(fits)
+    for topic in (f"{long}-eu", "s." + "\u00e9" * 32):
+        fits.topic = topic
+        with pytest.raises(ConnectError, match=r"63 bytes.*table\.name\.format") as refused:
+            sink.stage([fits])
+        # It is no matter of one record: errors.tolerance does not apply.
+        assert not isinstance(refused.value, DataError)
+        assert topic in str(refused.value)
+    wide = struct("value", {"f" * 64: schemas.OPTIONAL_STRING})
+    with pytest.raises(ConnectError, match="ReplaceField"):
+        sink.stage([record(1, {"f" * 64: "a"}, wide)])
+    sink.stop()
+    assert rows(server, database, f"SELECT name FROM {long}") == [("a",)]
+
+
 def test_rows_are_upserted_and_deleted_in_their_order(
     server: PostgresServer, database: str
 ) -> None:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 
 from moldau.connect.connectors.jdbc.shape import Column
 from moldau.connect.data import logical
-from moldau.connect.data.errors import DataError
+from moldau.connect.data.errors import ConnectError, DataError
 from moldau.connect.data.schema import Schema, Type
 
 _EPOCH: Final = datetime.datetime(1970, 1, 1)
@@ -21,6 +21,8 @@ IS_DELETE: Final = "__moldau_delete"
 # table is often called as its topic, so these are names that nobody gives.
 STAGED: Final = "__moldau_staged"
 LATER: Final = "__moldau_later"
+# Of a name in PostgreSQL.
+_NAME_BYTES: Final = 63
 # With milliseconds.
 _SQLITE_FORM: Final = "'%Y-%m-%d %H:%M:%f'"
 
@@ -41,6 +43,13 @@ class Dialect:
     def table(self, name: str) -> str:
         """A table's name, quoted."""
         return self.quote(name)
+
+    def check_names(self, topic: str, table: str, columns: Iterable[str]) -> None:
+        """Refuse names of the table of a topic that the database would change.
+
+        Raises:
+            ConnectError: naming the option or transform that gives another name.
+        """
 
     def column_type(self, column: Column) -> str:
         """The type of a new column.
@@ -221,6 +230,23 @@ class PostgresDialect(Dialect):
             raise DataError(f"{message}: set table.name.format, or route with RegexRouter")
         return ".".join(self.quote(part) for part in parts)
 
+    def check_names(self, topic: str, table: str, columns: Iterable[str]) -> None:
+        """PostgreSQL cuts off long names without an error: two topics would share a table."""
+        for part in table.split("."):
+            if _is_too_long(part):
+                raise ConnectError(
+                    f"topic {topic} would be written to table {table}, of whose name PostgreSQL "
+                    f"keeps only {_NAME_BYTES} bytes, as for any other topic that begins so: set "
+                    "table.name.format, or route with RegexRouter, to a shorter name"
+                )
+        for name in columns:
+            if _is_too_long(name):
+                raise ConnectError(
+                    f"topic {topic} has a field {name}, of whose name PostgreSQL keeps only "
+                    f"{_NAME_BYTES} bytes as a column of table {table}: rename it with the "
+                    "transform ReplaceField, or leave it out"
+                )
+
     def _type(self, name: str, schema: Schema) -> str:
         if schema.type is Type.ARRAY and schema.value_schema is not None:
             return f"{self._type(name, schema.value_schema)}[]"
@@ -256,3 +282,7 @@ class SqliteDialect(Dialect):
 
     def _bytes(self, value: bytes) -> str:
         return f"X'{value.hex()}'"
+
+
+def _is_too_long(name: str) -> bool:
+    return len(name.encode()) > _NAME_BYTES

@@ -73,6 +73,7 @@ class Shapes:
         if found is None:
             table = shape.table_name(self._settings, record)
             made = shape.make(self._settings, record)
+            db.dialect.check_names(record.topic, table, made.names)
             if is_tombstone and db.columns(table) is None:
                 return None
             prepare(db, self._settings, table, made)
