@@ -14,8 +14,12 @@ from pathlib import Path
 
 import pytest
 
+import moldau
+from moldau.client.admin import Admin
 from moldau.client.producer import Producer
 from moldau.sql import client
+from moldau.sql.protocol import PROTOCOL, Channel
+from moldau.sql.settings import SqlSettings
 from moldau.sql.socket_place import socket_path
 from tests.cli.terminals import Terminal
 from tests.sql.conftest import Registry, Sql
@@ -117,6 +121,29 @@ def test_ctrl_c_ends_a_long_query_and_the_process_lives(
     out, errors = running.communicate(timeout=LIMIT_S)
     assert (running.returncode, out, errors) == (130, "", "")
     assert sql("SELECT 1 AS one") == "one\n  1\n"
+
+
+def test_an_insert_that_is_cancelled_before_it_writes_writes_nothing(
+    bootstrap: str, environment: Mapping[str, str], sql: Sql
+) -> None:
+    with Admin(bootstrap) as admin:
+        admin.create_topic("cancelled", 1)
+    insert = "INSERT INTO cancelled SELECT 'x' AS value"
+    settings = SqlSettings(bootstrap).to_json()
+    channel = Channel(client.find_or_start(environment))
+    channel.send("hello", protocol=PROTOCOL, version=moldau.__version__, settings=settings)
+    assert channel.receive()["kind"] == "ready"
+    # It is planned for longer than the second frame is under way.
+    channel.send("run", statement=insert, form="table")
+    channel.send("cancel")
+    answer = channel.receive()
+    assert (answer["kind"], answer.get("cancelled")) == ("error", True), answer
+    assert sql("SELECT count(*) AS n FROM cancelled") == "n\n0\n"
+    # The next statement is not cancelled.
+    channel.send("run", statement=insert, form="table")
+    assert channel.receive()["text"] == "1 record written to cancelled"
+    assert channel.receive()["kind"] == "done"
+    channel.close()
 
 
 def test_a_process_that_was_killed_is_started_again(

@@ -97,7 +97,7 @@ def _given_text(options: argparse.Namespace) -> str | None:
 
 def _run_all(session: "RemoteSession", text: str, form: "Form") -> int:
     """Run statements one after the other, up to the first that fails."""
-    from moldau.sql.errors import Cancelled, SqlError, show_error
+    from moldau.sql.errors import CANCELLED, Cancelled, SqlError, show_error
     from moldau.sql.output import Printer
     from moldau.sql.statements import statements
 
@@ -106,8 +106,10 @@ def _run_all(session: "RemoteSession", text: str, form: "Form") -> int:
         printer.begin()
         try:
             session.run(statement, form, printer)
-        except Cancelled:
+        except Cancelled as reason:
             printer.end()
+            if reason.message != CANCELLED:
+                printer.note(str(reason))
             raise KeyboardInterrupt from None
         except SqlError as error:
             printer.end()

@@ -10,7 +10,7 @@ from moldau.spark.errors import PipelineError
 from moldau.sql import commands, describing, inserting, schema_offer
 from moldau.sql.causes import explainable
 from moldau.sql.diagnosis import Context, diagnose
-from moldau.sql.errors import Cancelled, Span, SqlError
+from moldau.sql.errors import CANCELLED, Cancelled, Span, SqlError
 from moldau.sql.formats import Encoding
 from moldau.sql.hints import check_ksqldb, check_whole
 from moldau.sql.plan import Parsed, named_relation, parse
@@ -36,7 +36,7 @@ _query_ids = itertools.count(1)
 class SqlSession:
     """The session of one user: its views, variables and settings. Not for several threads at once.
 
-    ``cancel`` alone may be called from another thread.
+    ``begin`` and ``cancel`` may be called from another thread, which is the same for both.
     """
 
     def __init__(self, spark: "SparkSession", settings: SqlSettings) -> None:
@@ -51,14 +51,17 @@ class SqlSession:
         if settings.time_zone:
             spark.conf.set("spark.sql.session.timeZone", settings.time_zone)
 
+    def begin(self) -> None:
+        """A statement will be run: ``cancel`` is about this one from now on."""
+        self._job_group = f"moldau-sql-{next(_query_ids)}"
+        self._cancelled.clear()
+
     def run(self, statement: str, form: Form, sink: Sink) -> None:
-        """Run one statement and pass its result to ``sink``.
+        """Run the statement that was begun and pass its result to ``sink``.
 
         Raises:
             SqlError: it is wrong, failed, or was cancelled.
         """
-        self._cancelled.clear()
-        self._job_group = f"moldau-sql-{next(_query_ids)}"
         self._rewritten = Rewritten(statement, statement)
         self._resolver.begin()
         context = self._spark.sparkContext
@@ -69,15 +72,21 @@ class SqlSession:
             raise
         except Exception as error:
             if self._cancelled.is_set():
-                raise Cancelled("cancelled") from None
+                raise Cancelled(CANCELLED) from None
             raise self._explained(error) from error
         if self._cancelled.is_set():
-            raise Cancelled("cancelled")
+            raise Cancelled("Ctrl-C came too late: the statement has ended")
 
     def cancel(self) -> None:
         """End the statement that runs, from another thread."""
         self._cancelled.set()
-        self._spark.sparkContext.cancelJobGroup(self._job_group)
+        # It may still be planned: its first job must not start either.
+        context: Any = self._spark.sparkContext._jsc.sc()
+        context.cancelJobGroupAndFutureJobs(self._job_group)
+
+    def _check_cancelled(self) -> None:
+        if self._cancelled.is_set():
+            raise Cancelled(CANCELLED)
 
     def close(self) -> None:
         self._catalog.close()
@@ -162,6 +171,9 @@ class SqlSession:
             StreamRun(frame, form, sink, _limit(parsed)).run(self._cancelled)
         else:
             self._show_rows(frame, form, sink)
+        if frame.columns:
+            # Rows may be missing.
+            self._check_cancelled()
 
     def _show_rows(self, frame: "DataFrame", form: Form, sink: Sink) -> None:
         has_columns = form is Form.JSON
@@ -269,7 +281,13 @@ class SqlSession:
         inserting.check_columns(frame.columns, names, target.span)
         if names:
             frame = frame.toDF(*names)
-        count = inserting.write(frame, topic, self._settings)
+        self._check_cancelled()
+        try:
+            count = inserting.write(frame, topic, self._settings)
+        except Exception:
+            if self._cancelled.is_set():
+                raise Cancelled(f"cancelled: {topic} may have some of the records") from None
+            raise
         sink.note(f"{count} {'record' if count == 1 else 'records'} written to {topic}")
 
     def _frame(self, query: Any, parsed: Parsed) -> "DataFrame":
@@ -291,6 +309,7 @@ class SqlSession:
         self._rewritten = self._resolver.with_views(parsed)
         again = parse(self._spark, self._rewritten.text)
         frame = self._frame(again.root.children().apply(1), again)
+        self._check_cancelled()
         sink.note(hand_over(parsed, frame, self._settings, self._catalog.cluster_id()))
 
 

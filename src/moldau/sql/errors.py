@@ -9,7 +9,10 @@ fault::
 """
 
 import unicodedata
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+# The message if a statement has changed nothing and is not to.
+CANCELLED: Final = "cancelled"
 
 
 class Span(NamedTuple):

@@ -179,6 +179,8 @@ class _Client:
                 if request["kind"] == "cancel":
                     self._session.cancel()
                 else:
+                    # Here, so that a cancel that follows at once is not forgotten.
+                    self._session.begin()
                     self._requests.put(request)
         except Ended:
             # Nobody waits for the result any more.

@@ -56,9 +56,9 @@ def run_one(session: RemoteSession, statement: str, printer: Printer, form: Form
     started_s = time.monotonic()
     try:
         session.run(statement, form, printer)
-    except Cancelled:
+    except Cancelled as reason:
         printer.end()
-        printer.note("cancelled")
+        printer.note(str(reason))
         return False
     except SqlError as error:
         printer.end()
