@@ -101,6 +101,44 @@ def test_13916_the_controller_does_not_add_a_follower_that_it_has_fenced() -> No
         stage.end()
 
 
+def test_13916_a_follower_that_is_stopping_is_not_asked_for() -> None:
+    """It fetches, and has everything, until its controlled shutdown is complete."""
+    with in_sync(seed=71, **PATIENT) as stage:
+        leader, stopping = stage.leader, stage.first
+        replica = stage.on(stopping)
+        # A shutdown is not complete before every broker knows of it.
+        stage.hold(stage.second, stage.controller, FetchRequest)
+        stopping.stop()
+        stage.until(lambda: stage.broker_known_by(leader, stopping).in_controlled_shutdown)
+        assert not stage.is_in_isr(stopping)
+        writer = stage.write()
+        stage.until(lambda: writer.is_done)
+        assert stage.stays(lambda: id_of(stopping) in stage.state().maximal_isr, 5)
+        assert not stage.broker_known_by(leader, stopping).fenced
+        assert replica.log.log_end_offset == stage.end_on(leader)
+        stage.end()
+
+
+def test_13916_the_controller_does_not_add_a_follower_that_is_stopping() -> None:
+    """The leader asks for it, because it has not heard of the shutdown."""
+    with in_sync(seed=72, **PATIENT) as stage:
+        leader, stopping = stage.leader, stage.first
+        fetches = stage.hold(stopping, leader, FetchRequest)
+        writer = stage.write()
+        stage.until(lambda: writer.is_done)
+        assert not stage.is_in_isr(stopping)
+        stage.hold(leader, stage.controller, FetchRequest)
+        stopping.stop()
+        known = stage.broker_known_by
+        stage.until(lambda: known(stage.controller, stopping).in_controlled_shutdown)
+        assert not known(leader, stopping).in_controlled_shutdown
+        stage.release(fetches)
+        stage.until(lambda: id_of(stopping) in stage.state().maximal_isr)
+        assert stage.stays(lambda: stage.is_in_isr(stopping), 3)
+        assert not known(stage.controller, stopping).fenced
+        stage.end()
+
+
 def lose_the_leader_that_forgot_one(stage: InSync, forgotten: Machine) -> None:
     """The leader writes, and is lost. The controller counts ``forgotten``, which has no record.
 

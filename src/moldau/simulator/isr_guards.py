@@ -69,6 +69,21 @@ ISR_GUARDS: Final = (
         "test_13916_the_controller_does_not_add_a_follower_that_it_has_fenced",
     ),
     Mutant(
+        "13916: a stopping replica joins",
+        Edit(_LEADER, "broker is None or not broker.is_active", "broker is None or broker.fenced"),
+        scenario=f"{_SCENARIOS}::test_13916_a_follower_that_is_stopping_is_not_asked_for",
+    ),
+    Mutant(
+        "13916: the controller adds a stopping replica",
+        Edit(
+            _CONTROLLER,
+            "broker is None or not broker.is_active",
+            "broker is None or broker.fenced",
+        ),
+        scenario=f"{_SCENARIOS}::"
+        "test_13916_the_controller_does_not_add_a_follower_that_is_stopping",
+    ),
+    Mutant(
         "14154: a stale controller is believed",
         Edit(_LEADER, "        return code not in _AWAITING_METADATA\n", "        return False\n"),
         scenario=f"{_SCENARIOS}::"
