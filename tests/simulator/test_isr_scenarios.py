@@ -38,12 +38,29 @@ def test_7128_a_follower_that_lacks_what_was_committed_does_not_join_a_new_leade
         stage.end()
 
 
-def test_13091_a_batch_is_acknowledged_when_the_one_that_lacks_it_has_left_the_isr() -> None:
-    """It does not wait for the next batch, nor for the next look at those who lag."""
-    with in_sync(seed=62, replica_lag_time_max_ms="20000") as stage:
+def test_13091_the_answer_that_one_has_left_the_isr_acknowledges_what_it_lacks() -> None:
+    """It waits neither for the next batch, nor for the next check of those who lag."""
+    with in_sync(seed=62, replica_lag_time_max_ms="20000", **PATIENT) as stage:
         lagging = stage.first
         stage.cut(stage.leader, lagging)
         writer = stage.write()
+        stage.until(lambda: stage.state().pending is not None, seconds=60)
+        # The metadata would acknowledge it as well.
+        stage.hold(stage.leader, stage.controller, FetchRequest)
+        stage.until(lambda: id_of(lagging) not in stage.state().isr)
+        assert stage.known_by(stage.leader).partition_epoch < stage.state().partition_epoch
+        stage.until(lambda: writer.is_done, seconds=2)
+        stage.mend(stage.leader, lagging)
+        stage.end()
+
+
+def test_13091_metadata_in_which_one_has_left_the_isr_acknowledges_what_it_lacks() -> None:
+    """The answer of the controller comes later, or never."""
+    with in_sync(seed=70, replica_lag_time_max_ms="20000") as stage:
+        lagging = stage.first
+        stage.cut(stage.leader, lagging)
+        writer = stage.write()
+        stage.hold(stage.leader, stage.controller, AlterPartitionRequest, answers=True)
         stage.until(lambda: id_of(lagging) not in stage.state().isr, seconds=60)
         stage.until(lambda: writer.is_done, seconds=2)
         stage.mend(stage.leader, lagging)
@@ -81,6 +98,44 @@ def test_13916_the_controller_does_not_add_a_follower_that_it_has_fenced() -> No
         assert stage.stays(lambda: stage.is_in_isr(fenced), 3)
         stage.release(metadata)
         stage.mend(fenced, *stage.voters())
+        stage.end()
+
+
+def test_13916_a_follower_that_is_stopping_is_not_asked_for() -> None:
+    """It fetches, and has everything, until its controlled shutdown is complete."""
+    with in_sync(seed=71, **PATIENT) as stage:
+        leader, stopping = stage.leader, stage.first
+        replica = stage.on(stopping)
+        # A shutdown is not complete before every broker knows of it.
+        stage.hold(stage.second, stage.controller, FetchRequest)
+        stopping.stop()
+        stage.until(lambda: stage.broker_known_by(leader, stopping).in_controlled_shutdown)
+        assert not stage.is_in_isr(stopping)
+        writer = stage.write()
+        stage.until(lambda: writer.is_done)
+        assert stage.stays(lambda: id_of(stopping) in stage.state().maximal_isr, 5)
+        assert not stage.broker_known_by(leader, stopping).fenced
+        assert replica.log.log_end_offset == stage.end_on(leader)
+        stage.end()
+
+
+def test_13916_the_controller_does_not_add_a_follower_that_is_stopping() -> None:
+    """The leader asks for it, because it has not heard of the shutdown."""
+    with in_sync(seed=72, **PATIENT) as stage:
+        leader, stopping = stage.leader, stage.first
+        fetches = stage.hold(stopping, leader, FetchRequest)
+        writer = stage.write()
+        stage.until(lambda: writer.is_done)
+        assert not stage.is_in_isr(stopping)
+        stage.hold(leader, stage.controller, FetchRequest)
+        stopping.stop()
+        known = stage.broker_known_by
+        stage.until(lambda: known(stage.controller, stopping).in_controlled_shutdown)
+        assert not known(leader, stopping).in_controlled_shutdown
+        stage.release(fetches)
+        stage.until(lambda: id_of(stopping) in stage.state().maximal_isr)
+        assert stage.stays(lambda: stage.is_in_isr(stopping), 3)
+        assert not known(stage.controller, stopping).fenced
         stage.end()
 
 

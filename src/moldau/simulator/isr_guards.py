@@ -37,7 +37,7 @@ ISR_GUARDS: Final = (
         "test_12686_metadata_does_not_undo_what_the_leader_has_asked_for_since",
     ),
     Mutant(
-        "13091: the high watermark stays after a shrink",
+        "13091: the high watermark stays when a shrink is answered",
         Edit(
             "broker/leadership.py",
             "        now_ms = self._led.now_ms()\n        self.advance(now_ms)\n"
@@ -45,7 +45,17 @@ ISR_GUARDS: Final = (
             "        now_ms = self._led.now_ms()\n        log_end_offset =",
         ),
         scenario=f"{_SCENARIOS}::"
-        "test_13091_a_batch_is_acknowledged_when_the_one_that_lacks_it_has_left_the_isr",
+        "test_13091_the_answer_that_one_has_left_the_isr_acknowledges_what_it_lacks",
+    ),
+    Mutant(
+        "13091: the high watermark stays when a shrink is in the metadata",
+        Edit(
+            "broker/partition.py",
+            "                self._on_local_end()\n                if not was_leader:\n",
+            "                if not was_leader:\n                    self._on_local_end()\n",
+        ),
+        scenario=f"{_SCENARIOS}::"
+        "test_13091_metadata_in_which_one_has_left_the_isr_acknowledges_what_it_lacks",
     ),
     Mutant(
         "13916: a fenced replica joins",
@@ -57,6 +67,21 @@ ISR_GUARDS: Final = (
         Edit(_CONTROLLER, "broker is None or not broker.is_active", "broker is None"),
         scenario=f"{_SCENARIOS}::"
         "test_13916_the_controller_does_not_add_a_follower_that_it_has_fenced",
+    ),
+    Mutant(
+        "13916: a stopping replica joins",
+        Edit(_LEADER, "broker is None or not broker.is_active", "broker is None or broker.fenced"),
+        scenario=f"{_SCENARIOS}::test_13916_a_follower_that_is_stopping_is_not_asked_for",
+    ),
+    Mutant(
+        "13916: the controller adds a stopping replica",
+        Edit(
+            _CONTROLLER,
+            "broker is None or not broker.is_active",
+            "broker is None or broker.fenced",
+        ),
+        scenario=f"{_SCENARIOS}::"
+        "test_13916_the_controller_does_not_add_a_follower_that_is_stopping",
     ),
     Mutant(
         "14154: a stale controller is believed",
