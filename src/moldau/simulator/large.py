@@ -23,7 +23,11 @@ from moldau.protocol.messages.create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
-from moldau.protocol.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse
+from moldau.protocol.messages.elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    TopicPartitions,
+)
 from moldau.simulator.clients.cluster import Address, ClusterClient
 from moldau.simulator.cluster import BROKER_PORT, Cluster, Topology
 from moldau.simulator.history import History
@@ -176,13 +180,17 @@ class LargeCluster:
         self._client.begin(self._elect_preferred())
 
     async def _elect_preferred(self) -> None:
+        """Elect the leaders of one topic after the other: a request may change 10,000 at most."""
         client = self._client
-        request = ElectLeadersRequest(_PREFERRED, None, _TIMEOUT_MS)
 
         async def ask() -> ElectLeadersResponse | None:
-            return await client.send(client.any_node(), request, ElectLeadersResponse)
+            answer = await client.send(client.any_node(), request, ElectLeadersResponse)
+            return answer if answer.error_code == ErrorCode.NONE else None
 
-        await client.until_answered(ask)
+        for name, partitions in self.topics:
+            wanted = [TopicPartitions(name, list(range(partitions)))]
+            request = ElectLeadersRequest(_PREFERRED, wanted, _TIMEOUT_MS)
+            await client.until_answered(ask)
 
     def _kill_controller(self) -> None:
         self._active()[0].kill()
