@@ -231,6 +231,33 @@ def test_a_subscription_that_cannot_be_stored_does_not_reload_the_groups_beside_
     asyncio.run(scenario())
 
 
+def test_a_heartbeat_with_many_topics_is_decided_and_encoded_in_steps() -> None:
+    async def scenario() -> None:
+        broker = await started()
+        topics = names(300)
+        for name in topics:
+            await broker.create(name)
+        request = ConsumerGroupHeartbeatRequest(
+            group_id="g",
+            member_id="greedy",
+            rebalance_timeout_ms=60_000,
+            subscribed_topic_names=topics,
+            topic_partitions=[],
+        )
+        readings = count()
+        turns = broker.node.broker.turns
+        turns.now = lambda: next(readings)
+        turns.share_s = 10_000
+        response = await broker.send(request, 1)
+        assert len(response.assignment.topic_partitions) == len(topics)
+        # The clock is read once for the share, and after each step, where a turn may end: the hash
+        # of each topic, the parts of the decision, and the encoding of each record.
+        parts, records = 8, 5
+        assert next(readings) >= 1 + len(topics) + parts + records
+
+    asyncio.run(scenario())
+
+
 @pytest.mark.parametrize(
     ("metadata", "assignment"), [(1_500_000, 10), (10, 1_500_000), (600_000, 600_000)]
 )

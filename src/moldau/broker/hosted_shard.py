@@ -190,7 +190,7 @@ class HostedShard(Generic[ShardT]):
         """Accept requests from now on, after the log has been loaded."""
         # The log was loaded to its end: some of it may not be committed yet.
         self._end_offset = self.partition.log.log_end_offset
-        now = self._now()
+        now = self.now()
         self._carry_out(self.shard.on_metadata(image, None), now.wall_ms)
         self._carry_out(self.shard.on_loaded(now), now.wall_ms)
         self.is_loaded = True
@@ -238,7 +238,7 @@ class HostedShard(Generic[ShardT]):
         if not may_only_read:
             self._check_append()
         token = self._last_token = self._last_token + 1
-        now = self._now()
+        now = self.now()
         outcome = handle(token, request, context, now)
         response = self._carry_out(outcome, now.wall_ms, token, transaction)
         assert response is not None, "the request is answered at once"
@@ -254,7 +254,7 @@ class HostedShard(Generic[ShardT]):
         """
         self._check_append()
         token = self._last_token = self._last_token + 1
-        now = self._now()
+        now = self.now()
         response = self._carry_out(handle(token, request, context, now), now.wall_ms, token)
         waiting: asyncio.Future[Any]
         if response is not None:
@@ -315,7 +315,7 @@ class HostedShard(Generic[ShardT]):
         self.act("new metadata", lambda: self.shard.on_metadata(image, delta), wall_ms)
 
     def _on_timer(self) -> None:
-        now = self._now()
+        now = self.now()
         if self._postpones_time_outs:
             try:
                 self.partition.check_append(-1)
@@ -324,7 +324,7 @@ class HostedShard(Generic[ShardT]):
                 return
         self.act("timeouts", lambda: self.shard.tick(now), now.wall_ms)
 
-    def _now(self) -> Now:
+    def now(self) -> Now:
         clock = self._clock
         return Now(clock.wall_ms(), clock.monotonic_ms())
 

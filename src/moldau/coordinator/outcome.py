@@ -14,13 +14,17 @@ from moldau.protocol.message import Message, Struct
 
 
 class CoordinatorRecord:
-    """A record of a coordinator's topic: a key, and a value or None to delete it."""
+    """A record of a coordinator's topic: a key, and a value or None to delete it.
 
-    __slots__ = ("key", "value")
+    A large record may be encoded before it is appended: ``encoded`` has the bytes of both then.
+    """
+
+    __slots__ = ("encoded", "key", "value")
 
     def __init__(self, key: Message, value: Message | None) -> None:
         self.key = key
         self.value = value
+        self.encoded: tuple[bytes, bytes | None] | None = None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CoordinatorRecord):

@@ -69,6 +69,8 @@ def value_version(value: Message) -> int:
 
 def encode_record(record: CoordinatorRecord) -> tuple[bytes, bytes | None]:
     """The key and value in the log; a value of None is a tombstone."""
+    if record.encoded is not None:
+        return record.encoded
     key = record.key.RECORD_KEY.to_bytes(2, "big") + record.key.encode(0)
     if record.value is None:
         return key, None

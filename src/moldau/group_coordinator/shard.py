@@ -19,6 +19,7 @@ from moldau.group_coordinator import offset_requests
 from moldau.group_coordinator.classic_group import CLASSIC_TYPE, ClassicGroup, for_version
 from moldau.group_coordinator.classic_groups import ClassicGroups
 from moldau.group_coordinator.consumer.groups import ConsumerGroups
+from moldau.group_coordinator.consumer.heartbeats import PreparedHeartbeat
 from moldau.group_coordinator.offset_expiry import Expiry, expiry_of_classic
 from moldau.group_coordinator.offset_requests import CommitCheck
 from moldau.group_coordinator.offsets import OffsetStore
@@ -292,10 +293,16 @@ class GroupCoordinatorShard:
     # -- consumer groups -------------------------------------------------------------------
 
     def preparing_heartbeat(
-        self, request: ConsumerGroupHeartbeatRequest
-    ) -> Generator[None, None, None]:
-        """What can be done in steps before a heartbeat with a large subscription is decided."""
-        return self._consumer.preparing_heartbeat(request, self._image)
+        self, request: ConsumerGroupHeartbeatRequest, context: GroupRequestContext, now: Now
+    ) -> Generator[None, None, PreparedHeartbeat | None]:
+        """Decide about a heartbeat with a large subscription in steps, before it is handled."""
+        if request.group_id in self._classic.groups:
+            return None
+        return (yield from self._consumer.preparing_heartbeat(request, context, now, self._image))
+
+    def has_more_topics(self, group_id: str, count: int) -> bool:
+        """Whether this is a consumer group that is subscribed to more than ``count`` topics."""
+        return self._consumer.has_more_topics(group_id, count)
 
     def handle_consumer_group_heartbeat(
         self,
@@ -303,9 +310,13 @@ class GroupCoordinatorShard:
         request: ConsumerGroupHeartbeatRequest,
         context: GroupRequestContext,
         now: Now,
+        prepared: PreparedHeartbeat | None = None,
     ) -> Outcome:
+        """``prepared`` is what ``preparing_heartbeat`` returned for this request."""
         classic_group = self._classic.groups.get(request.group_id)
-        return self._consumer.heartbeat(token, request, context, now, self._image, classic_group)
+        return self._consumer.heartbeat(
+            token, request, context, now, self._image, classic_group, prepared
+        )
 
     def consumer_group_describe(self, group_ids: Sequence[str]) -> list[DescribedConsumerGroup]:
         return self._consumer.describe(group_ids, self._image, self._classic.groups)

@@ -36,6 +36,7 @@ from moldau.protocol.messages.sync_group import (
 
 if TYPE_CHECKING:
     from moldau.broker.dispatch import RequestContext
+    from moldau.group_coordinator.consumer.heartbeats import PreparedHeartbeat
 
 REMEMBERED_HOSTS: Final = 1000
 FIRST_JOIN_WITH_REBALANCE_TIMEOUT: Final = 1
@@ -226,28 +227,38 @@ class Groups:
         if names is not None and len(names) > MAX_TOPIC_NAMES:
             message = f"a member can subscribe to at most {MAX_TOPIC_NAMES} names, not {len(names)}"
             raise ApiError(ErrorCode.INVALID_REQUEST, message)
-        if (names is not None and len(names) > FEW_TOPICS) or request.subscribed_topic_regex:
-            rest = self._turns.run(hosted.shard.preparing_heartbeat(request))
-            if rest is not None:
-                return self._heartbeat_later(rest, request, context)
-        return self._heartbeat(request, context)
+        if (
+            (names is not None and len(names) > FEW_TOPICS)
+            or request.subscribed_topic_regex
+            or hosted.shard.has_more_topics(request.group_id, FEW_TOPICS)
+        ):
+            prepared = self._turns.run(
+                hosted.shard.preparing_heartbeat(request, group_context(context), hosted.now())
+            )
+            if isinstance(prepared, Awaitable):
+                return self._heartbeat_later(prepared, request, context)
+            return self._heartbeat(request, context, prepared)
+        return self._heartbeat(request, context, None)
 
     async def _heartbeat_later(
         self,
-        preparing: Awaitable[None],
+        preparing: "Awaitable[PreparedHeartbeat | None]",
         request: ConsumerGroupHeartbeatRequest,
         context: "RequestContext",
     ) -> ConsumerGroupHeartbeatResponse:
-        await preparing
-        result = self._heartbeat(request, context)
+        # In the same turn as the end of the preparation: nothing changes in between.
+        result = self._heartbeat(request, context, await preparing)
         return result if isinstance(result, ConsumerGroupHeartbeatResponse) else await result
 
     def _heartbeat(
-        self, request: ConsumerGroupHeartbeatRequest, context: "RequestContext"
+        self,
+        request: ConsumerGroupHeartbeatRequest,
+        context: "RequestContext",
+        prepared: "PreparedHeartbeat | None",
     ) -> ConsumerGroupHeartbeatResponse | Awaitable[ConsumerGroupHeartbeatResponse]:
         hosted = self._groups.shard_of(request.group_id)
         response: ConsumerGroupHeartbeatResponse = hosted.decide(
-            hosted.shard.handle_consumer_group_heartbeat,
+            functools.partial(hosted.shard.handle_consumer_group_heartbeat, prepared=prepared),
             request,
             group_context(context),
             may_only_read=True,

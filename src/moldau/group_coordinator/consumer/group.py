@@ -49,6 +49,8 @@ class ConsumerGroup:
 
     def __init__(self, group_id: str) -> None:
         self.group_id = group_id
+        # The number of records replayed: the group is unchanged as long as it is.
+        self.revision = 0
         self.group_epoch = FIRST_EPOCH
         self.metadata_hash = 0
         self.members: dict[str, ConsumerGroupMember] = {}

@@ -5,11 +5,15 @@ epoch is incremented if subscriptions or topics changed; a target is computed fo
 the member takes its next step towards it. Each step adds records and sees the results of the
 previous steps, although none of the records has been replayed yet.
 
+With many topics or members this takes long. What does is also there as a generator (``updating_``,
+``reconciling``), which yields where a request of another group may be served.
+
 Kafka resolves patterns in another thread, and the member gets the result with a later heartbeat.
 Here they are resolved immediately, so that it has its partitions at once.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
+from typing import TypeVar
 
 from moldau.clock import Now
 from moldau.coordinator.outcome import CoordinatorRecord
@@ -40,6 +44,18 @@ from moldau.group_coordinator.consumer.subscription import (
 )
 from moldau.group_coordinator.record_size import Fits, check_size
 from moldau.metadata.image import MetadataImage
+
+R = TypeVar("R")
+
+
+def all_steps(steps: Generator[None, None, R]) -> R:
+    """The result of steps that are taken one after the other."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: R = end.value
+            return result
 
 
 class GroupUpdate:
@@ -171,16 +187,25 @@ class GroupUpdate:
         self, old: ConsumerGroupMember, new: ConsumerGroupMember
     ) -> tuple[int, Target]:
         """The target epoch and assignment of the member, computed again if necessary."""
+        return all_steps(self.updating_target(old, new))
+
+    def updating_target(
+        self, old: ConsumerGroupMember, new: ConsumerGroupMember
+    ) -> Generator[None, None, tuple[int, Target]]:
         group = self.group
         if group.assignment_epoch >= self.group_epoch or not self._may_assign():
             return group.assignment_epoch, group.target(new)
         members = sorted(group.members_with(old, new), key=lambda member: member.member_id)
         assignor = ASSIGNORS[preferred_assignor(members, self._settings)]
-        assignment = assignor(self._spec(members, old, new))
+        spec = self._spec(members, old, new)
+        yield
+        assignment = assignor(spec)
+        yield
         for member in members:
             target = assignment[member.member_id]
             if target != group.targets.get(member.member_id):
                 self.records.append(records.target_record(group.group_id, member.member_id, target))
+                yield
         self.records.append(
             records.target_epoch_record(group.group_id, self.group_epoch, self._now.wall_ms)
         )
@@ -235,12 +260,25 @@ class GroupUpdate:
         has_subscription_changed: bool,
     ) -> ConsumerGroupMember:
         """The next step of the member; writes a record if it changes."""
+        return all_steps(
+            self.reconciling(member, target_epoch, target, owned, has_subscription_changed)
+        )
+
+    def reconciling(
+        self,
+        member: ConsumerGroupMember,
+        target_epoch: int,
+        target: Target,
+        owned: Owned,
+        has_subscription_changed: bool,
+    ) -> Generator[None, None, ConsumerGroupMember]:
         if not has_subscription_changed and member.is_reconciled_to(target_epoch):
             return member
         step = Reconciliation(
             self.group, member, target_epoch, target, self.resolved, owned, self._image
         )
         moved = step.next_member(has_subscription_changed)
+        yield
         if moved != member:
             self.records.append(records.current_record(self.group.group_id, moved))
         return moved

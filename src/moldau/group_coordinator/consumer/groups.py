@@ -19,7 +19,7 @@ from moldau.errors import ApiError, ErrorCode
 from moldau.group_coordinator.classic_group import ClassicGroup, for_version
 from moldau.group_coordinator.consumer.classic_protocol import ClassicProtocolMembers
 from moldau.group_coordinator.consumer.group_update import preferred_assignor
-from moldau.group_coordinator.consumer.heartbeats import Heartbeats
+from moldau.group_coordinator.consumer.heartbeats import Heartbeats, PreparedHeartbeat
 from moldau.group_coordinator.consumer.offset_checks import (
     CommitCheck,
     check_offset_commit,
@@ -111,18 +111,35 @@ class ConsumerGroups:
     # The new protocol
 
     def preparing_heartbeat(
-        self, request: ConsumerGroupHeartbeatRequest, image: MetadataImage
-    ) -> Generator[None, None, None]:
-        """Compute in steps, and remember, what ``heartbeat`` needs to know about many topics."""
+        self,
+        request: ConsumerGroupHeartbeatRequest,
+        context: GroupRequestContext,
+        now: Now,
+        image: MetadataImage,
+    ) -> Generator[None, None, PreparedHeartbeat | None]:
+        """Decide in steps; ``heartbeat`` gets the result. There must be no classic group.
+
+        The hashes of topics and the matches of patterns are remembered for others as well.
+        """
         upkeep = self._upkeep
+        upkeep.image = image
         regex = request.subscribed_topic_regex
         if regex:
             try:
                 yield from upkeep.matches.finding(regex, image)
             except ApiError:
-                return
+                return None
             yield from upkeep.hashes.computing(upkeep.matches.of(regex, image), image)
         yield from upkeep.hashes.computing(request.subscribed_topic_names or (), image)
+        return (yield from self._heartbeats.preparing(request, context, now))
+
+    def has_more_topics(self, group_id: str, count: int) -> bool:
+        """Whether the group is subscribed to more than ``count`` topics."""
+        group = self.groups.get(group_id)
+        if group is None:
+            return False
+        subscriptions = group.subscriptions
+        return len(subscriptions.by_name) + len(subscriptions.by_regex) > count
 
     def heartbeat(
         self,
@@ -132,11 +149,15 @@ class ConsumerGroups:
         now: Now,
         image: MetadataImage,
         classic_group: ClassicGroup | None = None,
+        prepared: PreparedHeartbeat | None = None,
     ) -> Outcome:
-        """``classic_group`` is the one with this id, if it exists; it may be converted."""
+        """``classic_group`` is the one with this id, if it exists; it may be converted.
+
+        ``prepared`` is what ``preparing_heartbeat`` returned for this request.
+        """
         self._upkeep.image = image
         try:
-            return self._heartbeats.handle(token, request, context, classic_group, now)
+            return self._heartbeats.handle(token, request, context, classic_group, now, prepared)
         except ApiError as error:
             return Outcome.reply(
                 token,

@@ -1,4 +1,13 @@
-"""ConsumerGroupHeartbeat: joining, staying in and leaving a consumer group (KIP-848)."""
+"""ConsumerGroupHeartbeat: joining, staying in and leaving a consumer group (KIP-848).
+
+With thousands of topics, the decision about a heartbeat takes long. Nothing changes before its
+records are replayed: so it can be ``prepared`` in steps, between which other requests are served,
+and carried out if by then neither the group nor the image has changed. Otherwise it is prepared
+again; a group that changes all the time gets its decision in one step.
+"""
+
+from collections.abc import Generator
+from typing import Final, NamedTuple
 
 from moldau.clock import Now
 from moldau.coordinator.outcome import CoordinatorRecord, Outcome, Reply
@@ -6,6 +15,7 @@ from moldau.errors import ApiError, ErrorCode
 from moldau.group_coordinator.classic_group import ClassicGroup, ClassicState
 from moldau.group_coordinator.consumer import consumer_records as records
 from moldau.group_coordinator.consumer.group import ConsumerGroup
+from moldau.group_coordinator.consumer.group_update import GroupUpdate, all_steps
 from moldau.group_coordinator.consumer.member import (
     LEAVE_GROUP_EPOCH,
     LEAVE_GROUP_STATIC_EPOCH,
@@ -23,15 +33,40 @@ from moldau.group_coordinator.consumer.validation import (
     check_not_full,
     known_static_member,
 )
-from moldau.group_coordinator.records import group_metadata_tombstone
+from moldau.group_coordinator.records import encode_record, group_metadata_tombstone
 from moldau.group_coordinator.request_context import GroupRequestContext
 from moldau.ids import new_uuid, uuid_to_str
+from moldau.metadata.image import MetadataImage
 from moldau.protocol.messages.consumer_group_heartbeat import (
     Assignment,
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
+
+MOST_ATTEMPTS: Final = 3
+
+
+class Decision(NamedTuple):
+    """What a heartbeat changes; ``new`` is the member with what it sent."""
+
+    group: ConsumerGroup
+    update: GroupUpdate
+    records: list[CoordinatorRecord]
+    new: ConsumerGroupMember
+    # After its next step towards the target.
+    moved: ConsumerGroupMember
+    response: ConsumerGroupHeartbeatResponse
+
+
+class PreparedHeartbeat(NamedTuple):
+    """A decision, and what it depends on: the image, and the group as of a revision."""
+
+    decision: Decision
+    image: MetadataImage
+    # None if it does not exist yet.
+    group: ConsumerGroup | None
+    revision: int
 
 
 class Heartbeats:
@@ -47,10 +82,70 @@ class Heartbeats:
         context: GroupRequestContext,
         classic_group: ClassicGroup | None,
         now: Now,
+        prepared: PreparedHeartbeat | None = None,
     ) -> Outcome:
+        """``prepared`` is for this request; it is used if it is still valid."""
         check_heartbeat(request, context.api_version, self._upkeep.settings.assignors)
         if request.member_epoch in (LEAVE_GROUP_EPOCH, LEAVE_GROUP_STATIC_EPOCH):
             return self._leave(token, request, classic_group, now)
+        if prepared is not None and classic_group is None and self._is_valid(prepared):
+            decision = prepared.decision
+        else:
+            decision = all_steps(self._deciding(request, context, classic_group, now))
+        group, moved = decision.group, decision.moved
+        out = Outcome(decision.records)
+        decision.update.check_size(out.records, self._upkeep.fits)
+        self._leave_classic(group, classic_group, now, out)
+        if moved is not decision.new:
+            self._upkeep.follow_revocation(group.group_id, moved, now)
+        self._upkeep.start_session(group.group_id, moved, now)
+        out.replies.append(Reply(token, decision.response))
+        return out
+
+    def preparing(
+        self, request: ConsumerGroupHeartbeatRequest, context: GroupRequestContext, now: Now
+    ) -> Generator[None, None, PreparedHeartbeat | None]:
+        """Prepare the decision in steps; there must be no classic group with this id.
+
+        None if there is nothing to prepare, because the member leaves, has no id yet, or gets an
+        error.
+        """
+        upkeep = self._upkeep
+        try:
+            check_heartbeat(request, context.api_version, upkeep.settings.assignors)
+            if request.member_epoch < 0 or not request.member_id:
+                return None
+            for _ in range(MOST_ATTEMPTS):
+                image = upkeep.image
+                group = upkeep.groups.get(request.group_id)
+                revision = 0 if group is None else group.revision
+                decision = yield from self._deciding(request, context, None, now)
+                yield
+                for record in decision.records:
+                    record.encoded = encode_record(record)
+                    yield
+                prepared = PreparedHeartbeat(decision, image, group, revision)
+                if self._is_valid(prepared):
+                    return prepared
+        except ApiError:
+            # The group may change until the request is handled: that decides on the error.
+            pass
+        return None
+
+    def _is_valid(self, prepared: PreparedHeartbeat) -> bool:
+        group = self._upkeep.groups.get(prepared.decision.group.group_id)
+        if group is not prepared.group or self._upkeep.image is not prepared.image:
+            return False
+        return group is None or group.revision == prepared.revision
+
+    def _deciding(
+        self,
+        request: ConsumerGroupHeartbeatRequest,
+        context: GroupRequestContext,
+        classic_group: ClassicGroup | None,
+        now: Now,
+    ) -> Generator[None, None, Decision]:
+        """Decide in steps; changes nothing. Raises ApiError."""
         out = Outcome()
         group = self._group(request, classic_group, out)
         max_size = self._upkeep.settings.max_size
@@ -59,7 +154,7 @@ class Heartbeats:
         owned = _owned(request)
         old = self._member(group, member_id, request, owned, out.records)
         new = _updated(old, request, context)
-
+        yield
         update = self._upkeep.update(group, now)
         has_changed = update.update_member(
             old,
@@ -67,16 +162,14 @@ class Heartbeats:
             self._upkeep.topics_version,
             must_assign=self._was_rebalancing(group, classic_group),
         )
-        target_epoch, target = update.update_target(old, new)
-        moved = update.reconcile(new, target_epoch, target, owned, has_changed)
+        yield
+        target_epoch, target = yield from update.updating_target(old, new)
+        yield
+        moved = yield from update.reconciling(new, target_epoch, target, owned, has_changed)
         out.records += update.records
-        update.check_size(out.records, self._upkeep.fits)
-        self._leave_classic(group, classic_group, now, out)
-        if moved is not new:
-            self._upkeep.follow_revocation(group.group_id, moved, now)
-        self._upkeep.start_session(group.group_id, moved, now)
-        out.replies.append(Reply(token, self._response(request, old, moved)))
-        return out
+        yield
+        response = self._response(request, old, moved)
+        return Decision(group, update, out.records, new, moved, response)
 
     def _group(
         self,

@@ -43,6 +43,7 @@ def replay_record(groups: _Groups, key: Message, value: Message | None) -> bool:
             return True
         group = ConsumerGroup(consumer_key.group_id)
         groups[group.group_id] = group
+    group.revision += 1
     replay(groups, group, consumer_key, value)
     return True
 
