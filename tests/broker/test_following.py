@@ -1,5 +1,7 @@
 """A partition that is led by another broker, or will be, or was."""
 
+import errno
+
 import pytest
 
 from moldau.broker.partition import Partition
@@ -106,6 +108,28 @@ def test_an_empty_log_that_starts_within_a_batch_takes_the_whole_batch() -> None
         assert (info.is_duplicate, info.first_offset) == (False, 6)
 
     Replicated().run(scenario)
+
+
+def test_a_log_that_cannot_take_the_batch_it_starts_within_does_not_end_before_its_start() -> None:
+    it = Replicated()
+
+    async def scenario(partition: Partition) -> None:
+        follow(partition)
+        leader = new_log()
+        leader.append_as_leader(batch(b"a", b"b", b"c"), 5, START_MS)
+        found = leader.read(0, 1 << 20, max_offset=3).records
+        assert isinstance(found, bytes)
+        partition.truncate_fully_and_start_at(2, 5)
+        it.disk.fail_next("append", "*.log", errno.ENOSPC)
+        with pytest.raises(ApiError):
+            partition.append_as_follower(found, 5)
+        log = partition.log
+        assert (log.log_start_offset, log.high_watermark, log.log_end_offset) == (2, 2, 2)
+        # There is room again.
+        partition.append_as_follower(found, 5)
+        assert (log.log_start_offset, log.high_watermark, log.log_end_offset) == (2, 2, 3)
+
+    it.run(scenario)
 
 
 def test_only_an_empty_log_goes_back_to_the_beginning_of_a_batch() -> None:

@@ -16,6 +16,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 from moldau.broker.background import STEPS_PER_TURN, in_turns
@@ -144,8 +145,10 @@ class ControllerTerm:
                 await self.write_in_turns(parts[0])
                 parts.popleft()
         except asyncio.CancelledError:
-            for part in parts:
-                self.write(part)
+            # An error must not hide that whoever asked is to stop; a new leader finds out itself.
+            with suppress(ApiError):
+                for part in parts:
+                    self.write(part)
             raise
 
     def write(self, records: Sequence[Message]) -> None:

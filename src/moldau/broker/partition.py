@@ -573,9 +573,19 @@ class Partition:
             ApiError: those of ``check_following``, or an error of the log.
         """
         self.check_following(leader_epoch)
-        if self.log.log_end_offset == self.log.log_start_offset and self.log.start_within(records):
+        log_start_offset = self.log.log_start_offset
+        starts_within = self.log.log_end_offset == log_start_offset and self.log.start_within(
+            records
+        )
+        if starts_within:
             self._on_truncated()
-        info = self.log.append_as_follower(records, leader_epoch, can_wait=True)
+        info = None
+        try:
+            info = self.log.append_as_follower(records, leader_epoch, can_wait=True)
+        finally:
+            if starts_within and info is None:
+                # A full disk: a log must not end before it starts, it may be the next leader's.
+                self.truncate_fully_and_start_at(log_start_offset, leader_epoch)
         if info is not None:
             self.bytes_appended += info.size_bytes
             self._uncommitted.add(self.log.log_end_offset, info.size_bytes)

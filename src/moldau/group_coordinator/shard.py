@@ -300,9 +300,9 @@ class GroupCoordinatorShard:
             return None
         return (yield from self._consumer.preparing_heartbeat(request, context, now, self._image))
 
-    def has_more_topics(self, group_id: str, count: int) -> bool:
-        """Whether this is a consumer group that is subscribed to more than ``count`` topics."""
-        return self._consumer.has_more_topics(group_id, count)
+    def is_large(self, group_id: str, count: int) -> bool:
+        """Whether this consumer group has more than ``count`` topics, or patterns."""
+        return self._consumer.is_large(group_id, count)
 
     def handle_consumer_group_heartbeat(
         self,

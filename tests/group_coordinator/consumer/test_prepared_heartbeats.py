@@ -7,6 +7,8 @@ import pytest
 from moldau.errors import ErrorCode
 from moldau.group_coordinator.consumer.group_update import all_steps
 from moldau.group_coordinator.consumer.heartbeats import PreparedHeartbeat
+from moldau.group_coordinator.consumer.settings import REGEX_REFRESH_MIN_INTERVAL_MS
+from moldau.group_coordinator.consumer.subscription import NAMES_PER_STEP
 from moldau.group_coordinator.records import encode_record
 from moldau.protocol.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -107,6 +109,22 @@ def test_it_is_decided_again_if_the_group_changes_between_two_steps() -> None:
     assert prepared.revision == cluster.group.revision
     assert finish(cluster, joining(), prepared).error_code == 0
     assert sorted(cluster.group.members) == ["late", "other"]
+
+
+def test_the_patterns_of_all_members_are_resolved_in_steps() -> None:
+    """After a topic was created, the next heartbeat of any member resolves them."""
+    cluster = Cluster()
+    for number in range(3 * NAMES_PER_STEP):
+        cluster.create_topic(f"topic-{number:03}", 1)
+    patterns = [f"topic-{number}.." for number in range(3)]
+    for pattern in patterns:
+        Consumer(cluster, f"member-{pattern}", None, pattern).join()
+    assert cluster.shard.is_large(GROUP, 3 * NAMES_PER_STEP), "it has patterns"
+    cluster.pass_time(REGEX_REFRESH_MIN_INTERVAL_MS + 1)
+    cluster.create_topic("topic-0-new", 1)
+    request = joining(subscribed_topic_names=["topic-000"], subscribed_topic_regex=None)
+    steps = cluster.shard.preparing_heartbeat(request, cluster.context(VERSION), cluster.now)
+    assert len(list(steps)) >= len(patterns) * 3
 
 
 def test_a_group_that_changes_all_the_time_is_not_prepared_for_ever() -> None:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from moldau.errors import ErrorCode
+from moldau.errors import ApiError, ErrorCode
+from moldau.group_coordinator.consumer.group_update import all_steps
 from moldau.group_coordinator.consumer.subscription import (
     NAMES_PER_STEP,
     REMEMBERED_PATTERNS,
@@ -157,15 +158,16 @@ def test_many_topics_are_matched_in_steps_and_again_when_one_is_added() -> None:
     matches = TopicMatches()
     assert len(list(matches.finding("topic-.*", cluster.image))) >= 300 / NAMES_PER_STEP
     assert list(matches.finding("topic-.*", cluster.image)) == [], "they are known"
-    assert len(matches.of("topic-.*", cluster.image)) == 300
+    assert len(all_steps(matches.finding("topic-.*", cluster.image))) == 300
     cluster.create_topic("topic-new", 1)
-    assert matches.of("topic-.*", cluster.image)[-1] == "topic-new"
-    assert matches.of("(", cluster.image) == ()
+    assert all_steps(matches.finding("topic-.*", cluster.image))[-1] == "topic-new"
+    with pytest.raises(ApiError):
+        all_steps(matches.finding("(", cluster.image))
 
 
 def test_only_so_many_patterns_are_remembered() -> None:
     cluster = cluster_with("foo")
     matches = TopicMatches()
     for number in range(3 * REMEMBERED_PATTERNS):
-        assert matches.of(f"fo{{1,{number + 2}}}", cluster.image) == ("foo",)
+        assert all_steps(matches.finding(f"fo{{1,{number + 2}}}", cluster.image)) == ("foo",)
     assert list(matches.finding("fo{1,2}", cluster.image)), "it is forgotten"

@@ -230,7 +230,7 @@ class Groups:
         if (
             (names is not None and len(names) > FEW_TOPICS)
             or request.subscribed_topic_regex
-            or hosted.shard.has_more_topics(request.group_id, FEW_TOPICS)
+            or hosted.shard.is_large(request.group_id, FEW_TOPICS)
         ):
             prepared = self._turns.run(
                 hosted.shard.preparing_heartbeat(request, group_context(context), hosted.now())

@@ -13,10 +13,12 @@ Here they are resolved immediately, so that it has its partitions at once.
 """
 
 from collections.abc import Generator, Iterable, Mapping
+from contextlib import suppress
 from typing import TypeVar
 
 from moldau.clock import Now
 from moldau.coordinator.outcome import CoordinatorRecord
+from moldau.errors import ApiError
 from moldau.group_coordinator.consumer import consumer_records as records
 from moldau.group_coordinator.consumer.assignors import ASSIGNORS
 from moldau.group_coordinator.consumer.assignors.spec import GroupSpec, MemberSpec
@@ -38,7 +40,6 @@ from moldau.group_coordinator.consumer.subscription import (
     Subscriptions,
     TopicMatches,
     compile_regex,
-    resolve_regexes,
     subscribed_topics,
     subscriptions_of,
 )
@@ -100,6 +101,16 @@ class GroupUpdate:
         *,
         must_assign: bool = False,
     ) -> bool:
+        return all_steps(self.updating_member(old, new, topics_version, must_assign=must_assign))
+
+    def updating_member(
+        self,
+        old: ConsumerGroupMember,
+        new: ConsumerGroupMember,
+        topics_version: int,
+        *,
+        must_assign: bool = False,
+    ) -> Generator[None, None, bool]:
         """Write the member if it changed; returns whether its subscription changed.
 
         ``topics_version`` is the offset of the image with the newest topic. ``must_assign`` means
@@ -113,16 +124,16 @@ class GroupUpdate:
             self.records.append(records.member_record(group_id, new))
         names_changed = new.subscribed_topic_names != old.subscribed_topic_names
         regex_changed = new.subscribed_topic_regex != old.subscribed_topic_regex
-        topics_changed = self._update_regexes(old, new, topics_version)
+        topics_changed = yield from self._updating_regexes(old, new, topics_version)
         has_changed = names_changed or regex_changed
         should_bump = has_changed or topics_changed or must_assign
         if should_bump or self._now.monotonic_ms >= self.group.metadata_fresh_until_ms:
             self._update_epoch(old, new, should_bump)
         return has_changed
 
-    def _update_regexes(
+    def _updating_regexes(
         self, old: ConsumerGroupMember, new: ConsumerGroupMember, topics_version: int
-    ) -> bool:
+    ) -> Generator[None, None, bool]:
         """Resolve patterns that are new or out of date; returns whether their topics changed."""
         group = self.group
         used = dict(group.subscriptions.regexes)
@@ -144,8 +155,14 @@ class GroupUpdate:
         if not stale:
             return False
         has_changed = False
-        fresh = resolve_regexes(stale, self._matches, self._image, self._now.wall_ms)
-        for regex, found in fresh.items():
+        fresh: dict[str, ResolvedRegex] = {}
+        for regex in stale:
+            found_topics: tuple[str, ...] = ()
+            # The pattern of a version that knows another syntax may be invalid.
+            with suppress(ApiError):
+                found_topics = yield from self._matches.finding(regex, self._image)
+            found = ResolvedRegex(found_topics, self._image.offset, self._now.wall_ms)
+            fresh[regex] = found
             known = self.resolved.get(regex)
             has_changed |= found.topics != (() if known is None else known.topics)
             self.records.append(records.regex_record(group.group_id, regex, *found))

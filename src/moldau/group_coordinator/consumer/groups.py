@@ -126,20 +126,23 @@ class ConsumerGroups:
         regex = request.subscribed_topic_regex
         if regex:
             try:
-                yield from upkeep.matches.finding(regex, image)
+                topics = yield from upkeep.matches.finding(regex, image)
             except ApiError:
                 return None
-            yield from upkeep.hashes.computing(upkeep.matches.of(regex, image), image)
+            yield from upkeep.hashes.computing(topics, image)
         yield from upkeep.hashes.computing(request.subscribed_topic_names or (), image)
         return (yield from self._heartbeats.preparing(request, context, now))
 
-    def has_more_topics(self, group_id: str, count: int) -> bool:
-        """Whether the group is subscribed to more than ``count`` topics."""
+    def is_large(self, group_id: str, count: int) -> bool:
+        """Whether the group is subscribed to more than ``count`` topics, or to patterns.
+
+        After topics were created, the next heartbeat resolves the patterns of all members.
+        """
         group = self.groups.get(group_id)
         if group is None:
             return False
         subscriptions = group.subscriptions
-        return len(subscriptions.by_name) + len(subscriptions.by_regex) > count
+        return bool(subscriptions.regexes) or len(subscriptions.by_name) > count
 
     def heartbeat(
         self,

@@ -156,7 +156,7 @@ class Heartbeats:
         new = _updated(old, request, context)
         yield
         update = self._upkeep.update(group, now)
-        has_changed = update.update_member(
+        has_changed = yield from update.updating_member(
             old,
             new,
             self._upkeep.topics_version,

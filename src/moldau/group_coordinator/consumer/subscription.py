@@ -5,11 +5,10 @@ to the log with the offset of the metadata image it was resolved on, so that aft
 coordinator knows which topics are new.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from moldau.coordinator.patterns import compile_pattern
-from moldau.errors import ApiError
 from moldau.group_coordinator.consumer.member import ConsumerGroupMember
 from moldau.metadata.image import MetadataImage, TopicImage
 
@@ -99,44 +98,27 @@ class TopicMatches:
         self._topics: Mapping[str, TopicImage] | None = None
         self._known: dict[str, tuple[str, ...]] = {}
 
-    def finding(self, regex: str, image: MetadataImage) -> Iterator[None]:
-        """Find the topics that a pattern matches, in steps, so that ``of`` need not.
+    def finding(self, regex: str, image: MetadataImage) -> Generator[None, None, tuple[str, ...]]:
+        """Find the topics that a pattern matches, sorted, in steps.
 
         Raises:
             ApiError: INVALID_REGULAR_EXPRESSION.
         """
         if image.topics_by_name is self._topics and regex in self._known:
-            return
+            return self._known[regex]
         match = compile_regex(regex)
         yield
         names = sorted(image.topics_by_name)
         yield
-        found: list[str] = []
+        matched: list[str] = []
         for begin in range(0, len(names), NAMES_PER_STEP):
             some = names[begin : begin + NAMES_PER_STEP]
-            found += [name for name in some if match(name) is not None]
+            matched += [name for name in some if match(name) is not None]
             yield
         if image.topics_by_name is not self._topics:
             self._topics = image.topics_by_name
             self._known.clear()
         elif len(self._known) >= REMEMBERED_PATTERNS:
             self._known.clear()
-        self._known[regex] = tuple(found)
-
-    def of(self, regex: str, image: MetadataImage) -> tuple[str, ...]:
-        """The sorted topics that a pattern matches; an invalid one matches nothing."""
-        try:
-            for _ in self.finding(regex, image):
-                pass
-        except ApiError:
-            return ()
-        return self._known[regex]
-
-
-def resolve_regexes(
-    regexes: Iterable[str], matches: TopicMatches, image: MetadataImage, wall_ms: int
-) -> dict[str, ResolvedRegex]:
-    """Every pattern with the topics it matches now; an invalid one matches nothing."""
-    return {
-        regex: ResolvedRegex(matches.of(regex, image), image.offset, wall_ms) for regex in regexes
-    }
+        found = self._known[regex] = tuple(matched)
+        return found
