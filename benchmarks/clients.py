@@ -66,16 +66,29 @@ class Clients:
         self, bootstrap: str, topic: str, partitions: int, records: int
     ) -> dict[str, float]:
         """Run benchmarks/AssignedConsumer.java: like kafka-consumer-perf-test, without a group."""
+        return self._java("AssignedConsumer", bootstrap, topic, partitions, records)
+
+    def java_transactions(
+        self, bootstrap: str, topic: str, partitions: int, producers: int, count: int
+    ) -> dict[str, float]:
+        """Run benchmarks/TransactionalProducer.java: transactions of one record per partition."""
+        # Until the first hundreds are done, the JVM compiles.
+        warm_up = max(count // 4, 20)
+        return self._java(
+            "TransactionalProducer", bootstrap, topic, partitions, producers, warm_up, count
+        )
+
+    def _java(self, program: str, *arguments: object) -> dict[str, float]:
         libraries = str(kafka_dir() / "libs" / "*")
         if self._java_classes is None:
-            source = str(HERE / "AssignedConsumer.java")
+            sources = [str(path) for path in sorted(HERE.glob("*.java"))]
             classes = self._build_dir / "java"
-            _run(["javac", "-nowarn", "-cp", libraries, "-d", str(classes), source])
+            _run(["javac", "-nowarn", "-cp", libraries, "-d", str(classes), *sources])
             self._java_classes = classes
         path = f"{self._java_classes}{os.pathsep}{libraries}"
         logging = f"-Dlog4j2.configurationFile={kafka_dir()}/config/tools-log4j2.properties"
-        command = ["java", "-Xmx512M", logging, "-cp", path, "AssignedConsumer"]
-        return _run_for_json([*command, bootstrap, topic, str(partitions), str(records)])
+        command = ["java", "-Xmx512M", logging, "-cp", path, program]
+        return _run_for_json([*command, *map(str, arguments)])
 
     def _build_librdkafka(self) -> Path:
         compiler = shutil.which("cc")

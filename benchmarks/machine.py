@@ -6,6 +6,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from moldau.compiled import is_compiled
+
 BLOCK = bytes(1 << 20)
 
 
@@ -19,6 +21,7 @@ def describe() -> dict[str, str]:
         "memory": f"{int(memory[0].split()[1]) / 1e6:.0f} GB" if memory else "unknown",
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
+        "moldau": "compiled modules" if is_compiled() else "plain sources, which are slower",
         "java": _first_line("java", "-version"),
         "load before": f"{os.getloadavg()[0]:.2f}",
     }

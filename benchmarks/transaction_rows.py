@@ -82,6 +82,23 @@ def concurrent_row(bench: Workbench, producers: int) -> Row:
     return Row(name, measure, [("transactions_s", "at least", 4.0)])
 
 
+def java_row(bench: Workbench, partitions: int = 1, producers: int = 1) -> Row:
+    """The Java producer, which speaks the protocol of KIP-890 with both brokers."""
+
+    def measure(broker: Broker) -> Figures:
+        needs_transactions(broker)
+        count = bench.amounts.latency_records // (10 if producers == 1 else 50)
+        with bench.topic(broker, partitions) as topic:
+            figures = bench.clients.java_transactions(
+                broker.bootstrap, topic, partitions, producers, count
+            )
+        return {name: figures[name] for name in ("p50_ms", "p99_ms", "transactions_s")}
+
+    what = "one record" if partitions == 1 else f"a record to each of {partitions} partitions"
+    others = f", {producers} producers" if producers > 1 else ""
+    return Row(f"Java, transactions of {what}{others}", measure, LATENCY_TARGETS)
+
+
 def throughput_row(bench: Workbench) -> Row:
     """Records of 1 KB in transactions of 100 ms, against the same records without."""
 
@@ -153,6 +170,9 @@ def full_of_aborted(broker: Broker, count: int) -> str:
 
 def transaction_rows(bench: Workbench) -> list[Row]:
     return [
+        java_row(bench),
+        java_row(bench, partitions=4),
+        java_row(bench, producers=20),
         small_row(bench, "librdkafka", 1),
         small_row(bench, "moldau.client (KIP-890)", 1),
         small_row(bench, "librdkafka", 4),
