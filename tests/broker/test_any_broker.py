@@ -15,6 +15,7 @@ from moldau.errors import ErrorCode
 from moldau.network.outbound import Outbound, OutboundSettings
 from moldau.network.socket_network import SocketNetwork
 from moldau.protocol.header import encode_request_header
+from moldau.protocol.messages import alter_configs as legacy
 from moldau.protocol.messages.broker_heartbeat import BrokerHeartbeatRequest
 from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from moldau.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
@@ -177,6 +178,37 @@ def test_a_broker_refuses_to_cordon_a_directory_that_it_does_not_have(tmp_path: 
             settings = cluster.image(other).config(BROKER_RESOURCE, str(other))
             assert settings == {"cordoned.log.dirs": directory}
             assert cluster.image(other).config(TOPIC_RESOURCE, "t") == {"retention.ms": "5000"}
+
+    asyncio.run(scenario())
+
+
+def test_a_broker_refuses_it_also_in_the_request_that_replaces_all_settings(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with clients_of(tmp_path, COMBINED) as cluster:
+            leader = await cluster.elected()
+            (other, _) = [each for each in cluster.brokers if each != leader]
+            assert await cluster.make(other, "t") == 0
+
+            async def cordon(paths: str, times: int = 1) -> list[tuple[str, int]]:
+                own = [legacy.AlterableConfig("cordoned.log.dirs", paths)]
+                resources = [
+                    legacy.AlterConfigsResource(TOPIC_RESOURCE, "t", []),
+                    *[legacy.AlterConfigsResource(BROKER_RESOURCE, str(other), own)] * times,
+                    legacy.AlterConfigsResource(TOPIC_RESOURCE, "nowhere", []),
+                ]
+                request = legacy.AlterConfigsRequest(resources=resources)
+                answers = (await cluster.ask(other, request, 2)).responses
+                return [(each.resource_name, int(each.error_code)) for each in answers]
+
+            (directory,) = cluster.nodes[other].config.log_dirs
+            refused = (str(other), int(ErrorCode.INVALID_REQUEST))
+            unknown = ("nowhere", int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+            assert await cordon(f"{directory}-typo") == [("t", 0), refused, unknown]
+            assert await cordon(f"{directory}-typo", 2) == [("t", 0), refused, refused, unknown]
+            assert cluster.image(other).config(BROKER_RESOURCE, str(other)) == {}
+            assert await cordon(directory) == [("t", 0), (str(other), 0), unknown]
+            settings = cluster.image(other).config(BROKER_RESOURCE, str(other))
+            assert settings == {"cordoned.log.dirs": directory}
 
     asyncio.run(scenario())
 

@@ -1,14 +1,17 @@
 """Log levels through IncrementalAlterConfigs and DescribeConfigs (KIP-412)."""
 
+import asyncio
 import logging
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from moldau.broker.handlers.logger_configs import LoggerConfigs
 from moldau.broker.log_levels import LogLevels
 from moldau.errors import ApiError, ErrorCode
 from moldau.metadata.image import BROKER_LOGGER_RESOURCE, TOPIC_RESOURCE
+from moldau.network.turns import Turns
 from moldau.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -17,6 +20,7 @@ from moldau.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
 )
 from tests.broker.producing import create_topic
 from tests.running import RunningBroker, WireClient
@@ -129,3 +133,18 @@ def test_nodes_in_one_process_may_have_loggers_of_their_own() -> None:
     assert logging.getLogger() is not root
     with pytest.raises(ApiError, match="does not exist"):
         levels.check("1", 1, [(LOGGER, SET, "DEBUG")])
+
+
+def test_a_resource_that_the_controller_does_not_answer_has_an_error_of_its_own() -> None:
+    async def decide(request: object, context: object) -> IncrementalAlterConfigsResponse:
+        return IncrementalAlterConfigsResponse()
+
+    handler = LoggerConfigs(1, LogLevels(), Turns(), decide)
+    topic = AlterConfigsResource(resource_type=TOPIC_RESOURCE, resource_name="t")
+    request = IncrementalAlterConfigsRequest(resources=[topic, change(LOGGER, SET, "WARN")])
+    context: Any = None
+    unanswered, answered = asyncio.run(handler.alter(request, context)).responses
+    assert (unanswered.resource_type, unanswered.resource_name) == (TOPIC_RESOURCE, "t")
+    assert unanswered.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert unanswered.error_message == "the controller's response leaves out this resource"
+    assert answered.error_code == 0

@@ -35,6 +35,7 @@ from moldau.broker.served_api import ServedApi
 if TYPE_CHECKING:
     from moldau.broker.handlers.clients import Clients
     from moldau.broker.handlers.configs import Configs
+    from moldau.broker.handlers.legacy_configs import LegacyConfigs
     from moldau.broker.handlers.log_dirs import LogDirs
     from moldau.broker.handlers.records import Records
     from moldau.broker.handlers.telemetry import Telemetry
@@ -109,6 +110,13 @@ class BrokerHandlers:
         return Configs(broker.node_id, metadata, broker.configs, broker.log_levels)
 
     @cached_property
+    def legacy_configs(self) -> "LegacyConfigs":
+        from moldau.broker.handlers.legacy_configs import LegacyConfigs
+
+        broker = self._broker
+        return LegacyConfigs(broker.configs, broker.forwarding, broker.turns)
+
+    @cached_property
     def log_dirs(self) -> "LogDirs":
         from moldau.broker.handlers.log_dirs import LogDirs
 
@@ -181,7 +189,7 @@ BROKER_APIS: Final[tuple[Api, ...]] = (
     Api("CreateAcls", 30, lambda it: security().create_acls, is_rare=True),
     Api("DeleteAcls", 31, lambda it: security().delete_acls, is_rare=True),
     Api("DescribeConfigs", 32, lambda it: it.configs.describe, is_rare=True),
-    Api("AlterConfigs", 33, lambda it: it.admin.change, is_forwarded=True),
+    Api("AlterConfigs", 33, lambda it: it.legacy_configs.alter, is_forwarded=True, is_rare=True),
     Api("AlterReplicaLogDirs", 34, lambda it: it.log_dirs.alter, is_rare=True),
     Api("DescribeLogDirs", 35, lambda it: it.log_dirs.describe, is_rare=True),
     Api("SaslAuthenticate", 36, lambda it: security().sasl_authenticate, is_rare=True),

@@ -8,6 +8,7 @@ from moldau.config.broker import validate_cordoned
 from moldau.config.cordoning import CORDONED_LOG_DIRS
 from moldau.controller.configs import ConfigOperation
 from moldau.metadata.image import BROKER_RESOURCE
+from moldau.protocol.messages.alter_configs import AlterConfigsResource as LegacyResource
 from moldau.protocol.messages.incremental_alter_configs import AlterConfigsResource
 
 
@@ -27,3 +28,10 @@ def check_own_settings(configs: DynamicConfig, resource: AlterConfigsResource) -
         else:
             continue
         validate_cordoned({CORDONED_LOG_DIRS: text}, configs.static.log_dirs)
+
+
+def check_own_replacement(configs: DynamicConfig, resource: LegacyResource) -> None:
+    """As ``check_own_settings``, for this broker's settings in a request that replaces them all."""
+    for config in resource.configs:
+        if config.name == CORDONED_LOG_DIRS and config.value:
+            validate_cordoned({CORDONED_LOG_DIRS: config.value}, configs.static.log_dirs)

@@ -103,7 +103,7 @@ class LoggerConfigs:
                 answer = self._alter_loggers(each, request.validate_only)
             else:
                 name = (each.resource_type, each.resource_name)
-                answer = answers.get(position) or decisions[name]
+                answer = answers.get(position) or decisions.get(name) or _unanswered(each)
             response.responses.append(answer)
             yield
         return response
@@ -119,6 +119,12 @@ class LoggerConfigs:
         if not validate_only:
             self._log_levels.apply(changes)
         return _answer(resource)
+
+
+def _unanswered(resource: AlterConfigsResource) -> AlterConfigsResourceResponse:
+    # The resources beside it were decided, and log levels are changed: they have their answers.
+    message = "the controller's response leaves out this resource"
+    return _answer(resource, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, message))
 
 
 def _answer(
