@@ -159,20 +159,21 @@ def test_a_connector_that_is_stopped_before_it_was_started_does_not_run(herding:
 
 
 @pytest.mark.parametrize("state", ["STOPPED", "PAUSED"])
-def test_a_state_that_cannot_be_stored_at_first_is_reported_later(
+def test_a_connector_stops_before_its_state_can_be_stored_which_is_reported_later(
     herding: Herding, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
     name = f"unlucky-{state.lower()}"
     running(herding, name)
     write, refused = herding.worker._configs.write, threading.Event()
 
-    def refuse_once(records: Any) -> None:
-        if not refused.is_set() and threading.current_thread().name == "connect-supervisor":
+    def refuse_at_first(records: Any) -> None:
+        is_ours = threading.current_thread().name == "connect-supervisor"
+        if is_ours and (not refused.is_set() or name in herding.engine.running()):
             refused.set()
             raise ApiError(ErrorCode.NOT_ENOUGH_REPLICAS, "not now")
         write(records)
 
-    monkeypatch.setattr(herding.worker._configs, "write", refuse_once)
+    monkeypatch.setattr(herding.worker._configs, "write", refuse_at_first)
     # By another worker, which leaves the tasks to the active one; with another configuration.
     write(
         [

@@ -247,11 +247,12 @@ class Supervisor:
         wanted = Applied(state.connectors[name], state.target(name))
         self._reporter.begin(name, self._version(wanted.config), self._generation or 0)
         match action.step:
-            # What may fail comes before what is noted: it is then tried again.
+            # What may fail comes before what is noted: it is then tried again. But a connector that
+            # is to move no more records stops first.
             case Step.STOP:
+                self._stop(name)
                 self._write_tasks(name, wanted)
                 if self._note(name, wanted):
-                    self._stop(name)
                     self._reporter.report_all(name, State.STOPPED, tasks=0)
             case Step.PAUSE:
                 if self._note(name, wanted):
@@ -259,10 +260,10 @@ class Supervisor:
             case Step.HOLD:
                 # As in Kafka, one that has never run has no tasks.
                 has_tasks = bool(state.task_configs(name))
+                self._stop(name)
                 if has_tasks:
                     self._write_tasks(name, wanted)
                 if self._note(name, wanted):
-                    self._stop(name)
                     self._reporter.report_all(name, State.PAUSED, tasks=int(has_tasks))
             case Step.RUN:
                 # It is listed from now on, although Spark may not be ready for a while.

@@ -28,19 +28,31 @@ _LINE: Final = re.compile(r"line (\d+)(?:, column ([^:]+))?")
 _VALUE_ERRORS: Final = ("22", "23")
 
 
-# Names and texts in quotes; two question marks, which are one of an operator; signs for values.
-_MARKS: Final = re.compile(r"""("[^"]*"|'[^']*')|(\?\?)|(\?)|%""")
+# What is not looked into: comments (which may contain one another, here up to once), names, and
+# texts in quotes or between dollar signs. Then two question marks, which are one of an operator;
+# and signs for values.
+_MARKS: Final = re.compile(
+    r"""(
+          --[^\n]*
+        | /\*(?:[^*/]|\*(?!/)|/(?!\*)|/\*(?:[^*]|\*(?!/))*\*/)*\*/
+        | "[^"]*"
+        | (?<!\w)[eE]'(?:[^'\\]|\\.)*'
+        | '[^']*'
+        | (?<![\w$])\$(?P<tag>(?:[^\W\d]\w*)?)\$.*?\$(?P=tag)\$
+    )|(?P<operator>\?\?)|(?P<value>\?)|%""",
+    re.VERBOSE | re.DOTALL,
+)
 
 
-def _for_psycopg(statement: str, *, has_values: bool = False) -> bytes:
+def for_psycopg(statement: str, *, has_values: bool = False) -> bytes:
     """A statement as psycopg takes it: with values, the signs for them are ``%s`` there."""
 
     def written(found: re.Match[str]) -> str:
-        if found[2]:
+        if found["operator"]:
             return "?"
         if not has_values:
             return found[0]
-        return "%s" if found[3] else found[0].replace("%", "%%")
+        return "%s" if found["value"] else found[0].replace("%", "%%")
 
     return _MARKS.sub(written, statement).encode()
 
@@ -86,9 +98,9 @@ class PostgresDatabase:
         with _translated():
             cursor = self._connection.cursor()
             if values:
-                cursor.execute(_for_psycopg(statement, has_values=True), values)
+                cursor.execute(for_psycopg(statement, has_values=True), values)
             else:
-                cursor.execute(_for_psycopg(statement))
+                cursor.execute(for_psycopg(statement))
             return cursor.fetchall() if cursor.description else []
 
     def stream(self, statement: str) -> Iterator[tuple[Any, ...]]:
@@ -97,12 +109,12 @@ class PostgresDatabase:
             self._connection.transaction(),
             self._connection.cursor("moldau_polled") as cursor,
         ):
-            cursor.execute(_for_psycopg(statement))
+            cursor.execute(for_psycopg(statement))
             yield from cursor
 
     def query_columns(self, statement: str) -> list[SourceColumn]:
         with _translated():
-            cursor = self._connection.execute(_for_psycopg(f"{statement} LIMIT 0"))
+            cursor = self._connection.execute(for_psycopg(f"{statement} LIMIT 0"))
             description = cursor.description or []
             query = "SELECT oid, typname FROM pg_type WHERE oid = ANY(%s)"
             codes = [column.type_code for column in description]

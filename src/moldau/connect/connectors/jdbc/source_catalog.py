@@ -37,7 +37,8 @@ def polled_tables(db: Database, settings: SourceSettings) -> list[PolledTable]:
     """
     is_sqlite = settings.target.kind == SQLITE
     if settings.query:
-        source = f"({settings.query}) AS polled"
+        # The query may end with a comment of one line.
+        source = f"({settings.query}\n) AS polled"
         columns = db.query_columns(f"SELECT * FROM {source}")
         return [PolledTable(settings, db.dialect, "", source, columns)]
     tables = []
