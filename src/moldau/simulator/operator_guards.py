@@ -14,10 +14,9 @@ OPERATOR_GUARDS: Final = (
         "a follower cannot begin with a batch in which the log of its leader starts",
         Edit(
             "broker/partition.py",
-            "        if self.log.log_end_offset == self.log.log_start_offset and "
-            "self.log.start_within(records):\n"
-            "            self._on_truncated()\n",
-            "",
+            "        starts_within = self.log.log_end_offset == log_start_offset and "
+            "self.log.start_within(\n            records\n        )\n",
+            "        starts_within = False\n",
         ),
         scenario=f"{_REPLICATION}::test_a_new_replica_follows_a_log_that_starts_within_a_batch",
     ),
