@@ -68,11 +68,47 @@ def test_what_is_packed_is_written_as_its_items_are(version: int, count: int) ->
         b"__" + struct.pack(">qq", each.producer_id, each.first_offset) + b"____" for each in items
     )
     packed.packed_aborted_transactions = PackedRows(rows, row_bytes=22, at=2)
-    written = [
-        FetchResponse(responses=[FetchableTopicResponse(partitions=[each])]).encode(version)
-        for each in (one_by_one, packed)
-    ]
+    written = [response_of(each).encode(version) for each in (one_by_one, packed)]
     assert written[0] == written[1]
+
+
+@pytest.mark.parametrize("count", [1, 3, 200])
+@pytest.mark.parametrize("version", [4, 11, 12, 18])
+def test_what_can_be_packed_is_decoded_when_it_is_read(version: int, count: int) -> None:
+    items = [AbortedTransaction(1 << 40 | each, each - 100) for each in range(count)]
+    sent = response_of(PartitionData(aborted_transactions=items, records=b"records"))
+    frame = sent.encode(version)
+
+    received, _ = FetchResponse.decode(frame, 0, version)
+    data = received.responses[0].partitions[0]
+    assert data.packed_aborted_transactions is not None
+    assert received.encode(version) == frame
+    assert data.packed_aborted_transactions is not None, "encoding does not unpack it"
+    assert data.aborted_transactions == items
+    assert data.aborted_transactions is data.aborted_transactions
+    assert received == sent
+    assert received.encode(version) == frame
+
+    data.aborted_transactions = None
+    again, _ = FetchResponse.decode(received.encode(version), 0, version)
+    assert again.responses[0].partitions[0].aborted_transactions is None
+
+
+def test_items_with_tags_that_nobody_knows_are_not_packed() -> None:
+    items = [AbortedTransaction(7, 5), AbortedTransaction(8, 6)]
+    sent = response_of(PartitionData(aborted_transactions=items, records=b"records"))
+    first, second = (struct.pack(">qqb", each.producer_id, each.first_offset, 0) for each in items)
+    # One tag, number 9, of two bytes.
+    tagged = first[:-1] + b"\x01\x09\x02ab"
+    frame = sent.encode(12)
+    assert frame.count(first + second) == 1
+    received, end = FetchResponse.decode(frame.replace(first + second, tagged + second), 0, 12)
+    assert received == sent
+    assert end == len(frame) + 4
+
+
+def response_of(data: PartitionData) -> FetchResponse:
+    return FetchResponse(responses=[FetchableTopicResponse(partitions=[data])])
 
 
 def test_null_and_empty_arrays_differ() -> None:

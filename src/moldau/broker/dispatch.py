@@ -367,7 +367,13 @@ def _dropping(struct: object) -> Steps[None]:
 
 def _lists_in(struct: object) -> list[str]:
     names = struct.FIELDS if isinstance(struct, Struct) else ()
-    return [name for name in names if isinstance(getattr(struct, name), list)]
+    return [
+        name
+        for name in names
+        # What is packed has no items to free, and reading the attribute would make them.
+        if getattr(struct, f"packed_{name}", None) is None
+        and isinstance(getattr(struct, name), list)
+    ]
 
 
 def _is_large(api_key: int, size_bytes: int) -> bool:

@@ -17,6 +17,7 @@ from librt.strings import read_i16_be, read_i32_be, read_i64_be
 from mypy_extensions import i64
 
 from moldau.protocol.giving_way import give_way, give_way_among_numbers
+from moldau.protocol.message import PackedRows
 
 MAX_STRING_BYTES: Final = 32767
 # Loops over arrays let other threads run after so many elements, less one: a power of two.
@@ -257,6 +258,24 @@ def read_compact_nullable_count(data: bytes, position: i64, element_bytes: i64) 
     if data[position] == 0:
         return -1, position + 1
     return read_compact_count(data, position, element_bytes)
+
+
+def read_rows(
+    data: bytes, position: i64, count: i64, size: i64, has_tags: bool
+) -> PackedRows | None:
+    """``count`` items of ``size`` bytes as they are; None if one has tags, or if there is none.
+
+    With ``has_tags`` each item ends with a section of tags, which is empty in all known versions.
+    The caller has checked that there are so many bytes.
+    """
+    if count <= 0:
+        return None
+    row_bytes: i64 = size + 1 if has_tags else size
+    end: i64 = position + count * row_bytes
+    rows = data[position:end]
+    if has_tags and rows[size::row_bytes].count(0) < count:
+        return None
+    return PackedRows(rows, row_bytes, 0)
 
 
 def _in_runs(

@@ -57,6 +57,19 @@ def _read(scope: Scope, field: Field, layout: Layout, versions: Versions) -> Op:
         counter = f"read_{_prefix(layout)}count"
         lines = [f"count, position = {counter}(data, position, {smallest})"]
         elements = _elements(field, target, layout.compact)
+        if field.is_packed:
+            assert field.struct is not None
+            size = field.struct.fixed_size
+            packed = f"packed_{field.name}"
+            has_tags = layout.compact
+            elements = [
+                f"{packed} = read_rows(data, position, count, {size}, {has_tags})",
+                f"if {packed} is not None:",
+                f"    {target} = []",
+                f"    position += {size + has_tags} * count",
+                "else:",
+                *indent(elements),
+            ]
         if layout.nullable:
             lines += ["if count < 0:", f"    {target} = None", "else:", *indent(elements)]
         else:
@@ -146,6 +159,13 @@ def read_function(scope: Scope) -> list[str]:
         steps.append(Branches(cuts, ops))
     body = [*declarations, *render_all(steps), *_tag_section(scope)]
     arguments = ", ".join(_local(field) for field in scope.struct.fields)
-    body.append(f"return {name}({arguments}), position")
+    packed = [f"packed_{field.name}" for field in scope.struct.fields if field.is_packed]
+    if packed:
+        body = [*(f"{each}: PackedRows | None = None" for each in packed), *body]
+        body.append(f"message = {name}({arguments})")
+        body += [f"message.{each} = {each}" for each in packed]
+        body.append("return message, position")
+    else:
+        body.append(f"return {name}({arguments}), position")
     signature = f"(data: bytes, position: i64, version: i64) -> tuple[{name}, i64]:"
     return [f"def {function_name('read', name)}{signature}", *indent(body)]

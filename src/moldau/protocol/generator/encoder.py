@@ -111,10 +111,12 @@ class _Writer:
             assert field.struct is not None
             prefix = "compact_" if layout.compact else ""
             write = f"write_{prefix}rows({writer}, packed, {field.struct.fixed_size})"
-            lines.insert(0, f"packed = message.packed_{field.name}")
+            lines = [f"packed = message.packed_{field.name}"]
             lines += ["if packed is not None:", f"    {write}"]
             assert layout.nullable
-            lines += [f"elif {local} is None:", f"    {null}", "else:", *indent(body)]
+            # The attribute would unpack the items.
+            null_case = f"elif ({local} := message.{field.name}) is None:"
+            lines += [null_case, f"    {null}", "else:", *indent(body)]
         elif layout.nullable:
             lines += [f"if {local} is None:", f"    {null}", "else:", *indent(body)]
         elif field.can_be_null:

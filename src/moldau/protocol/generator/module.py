@@ -27,7 +27,7 @@ _IMPORTS = {
     "moldau.protocol.reading": (
         r"LONG_RUN|MalformedMessage|malformed|unknown_version|wrong_tag_size|skip_tags|"
         r"read_(?:u?varint|i8|u16|u32|uuid|tag|(?:compact_)?(?:nullable_)?"
-        r"(?:string|bytes|records|count)|(?:i8|i16|i32|i64|uuid|string|compact_string)_list)"
+        r"(?:string|bytes|records|count)|rows|(?:i8|i16|i32|i64|uuid|string|compact_string)_list)"
     ),
     "moldau.protocol.writing": (
         r"unsupported_version|unsupported_field|null_field|"
@@ -84,7 +84,8 @@ def _parameter(message: Message, field: Field) -> tuple[str, str]:
     name, kind = field.name, annotation(message, field)
     default = default_value(field)
     if default == "[]":
-        return f"{name}: {kind} = NO_ITEMS", f"self.{name} = [] if {name} is NO_ITEMS else {name}"
+        held = f"_{name}: {kind}" if field.is_packed else name
+        return f"{name}: {kind} = NO_ITEMS", f"self.{held} = [] if {name} is NO_ITEMS else {name}"
     if _has_default_sentinel(field):
         given = f"{default} if {name} is {_sentinel(field)} else {name}"
         return f"{name}: {kind} = {_sentinel(field)}", f"self.{name}: {kind} = {given}"
@@ -98,15 +99,50 @@ def _body(message: Message, fields: Sequence[Field]) -> list[str]:
     """The common part of structs and messages."""
     names = ", ".join(f'"{field.name}"' for field in fields) + ("," if len(fields) == 1 else "")
     packed = [f"packed_{field.name}" for field in fields if field.is_packed]
-    slots = "".join(f', "{name}"' for name in packed)
-    lines = [f"__slots__ = ({names}{slots})", f"FIELDS: ClassVar[tuple[str, ...]] = ({names})"]
+    held = [f"_{field.name}" if field.is_packed else field.name for field in fields]
+    slots = ", ".join(f'"{name}"' for name in (*held, *packed))
+    slots += "," if len(fields) == 1 else ""
+    lines = [f"__slots__ = ({slots})", f"FIELDS: ClassVar[tuple[str, ...]] = ({names})"]
     if fields:
         pairs = [_parameter(message, field) for field in fields]
         parameters = ", ".join(parameter for parameter, _ in pairs)
         lines += ["", f"def __init__(self, {parameters}) -> None:"]
-        lines += indent([assignment for _, assignment in pairs])
         lines += indent([f"self.{name}: PackedRows | None = None" for name in packed])
+        lines += indent([assignment for _, assignment in pairs])
+    for field in fields:
+        if field.is_packed:
+            lines += ["", *_unpacking(message, field)]
     return lines
+
+
+def _unpacking(message: Message, field: Field) -> list[str]:
+    """An attribute of items that may be packed: they become objects when it is first read.
+
+    There may be thousands in a message, and not all who decode it look at them.
+    """
+    assert field.struct is not None
+    name, kind, item = field.name, annotation(message, field), field.struct.name
+    places = ["at", *(f"at + {8 * nth}" for nth in range(1, len(field.struct.fields)))]
+    numbers = [f"read_i64_be(data, {place})" for place in places]
+    assert {each.type for each in field.struct.fields} == {"int64"}
+    return [
+        "@property",
+        f"def {name}(self) -> {kind}:",
+        f"    packed = self.packed_{name}",
+        "    if packed is not None:",
+        "        data = packed.data",
+        f"        self._{name} = [",
+        f"            {item}({', '.join(numbers)})",
+        "            for at in range(packed.at, len(data), packed.row_bytes)",
+        "        ]",
+        f"        self.packed_{name} = None",
+        f"    return self._{name}",
+        "",
+        f"@{name}.setter",
+        f"def {name}(self, items: {kind}) -> None:",
+        f"    self._{name} = items",
+        f"    self.packed_{name} = None",
+    ]
 
 
 def _codec_methods(message: Message) -> list[str]:

@@ -20,7 +20,7 @@ and holds a ``request`` and a ``response``; a record file holds ``record`` (meta
 * ``ignorable``: a value is dropped if the version lacks the field; otherwise that is an error.
 * ``packed``: an array of structs of 64-bit numbers that may also be given as ``packed_name``, rows
   of a file that contain them (``PackedRows``). Thousands of them are copied then, without an object
-  for each.
+  for each. A decoded message has them as rows too, until the attribute of the items is read.
 
 The fields of a struct are indented under its first use, or listed in a ``struct`` block; its
 name is valid in the whole file. Lines beginning with ``#`` are comments.

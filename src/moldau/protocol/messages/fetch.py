@@ -33,6 +33,7 @@ from moldau.protocol.reading import (
     read_i32_list,
     read_nullable_count,
     read_nullable_records,
+    read_rows,
     read_string,
     read_tag,
     read_uuid,
@@ -402,10 +403,11 @@ def _write_aborted_transaction(writer: BytesWriter, message: AbortedTransaction,
 
 
 class PartitionData(Struct):
-    __slots__ = ("partition_index", "error_code", "high_watermark", "last_stable_offset", "log_start_offset", "diverging_epoch", "current_leader", "snapshot_id", "aborted_transactions", "preferred_read_replica", "records", "packed_aborted_transactions")
+    __slots__ = ("partition_index", "error_code", "high_watermark", "last_stable_offset", "log_start_offset", "diverging_epoch", "current_leader", "snapshot_id", "_aborted_transactions", "preferred_read_replica", "records", "packed_aborted_transactions")
     FIELDS: ClassVar[tuple[str, ...]] = ("partition_index", "error_code", "high_watermark", "last_stable_offset", "log_start_offset", "diverging_epoch", "current_leader", "snapshot_id", "aborted_transactions", "preferred_read_replica", "records")
 
     def __init__(self, partition_index: int = 0, error_code: int = 0, high_watermark: int = 0, last_stable_offset: int = -1, log_start_offset: int = -1, diverging_epoch: EpochEndOffset | None = None, current_leader: LeaderIdAndEpoch | None = None, snapshot_id: SnapshotId | None = None, aborted_transactions: list[AbortedTransaction] | None = NO_ITEMS, preferred_read_replica: int = -1, records: Part | None = None) -> None:
+        self.packed_aborted_transactions: PackedRows | None = None
         self.partition_index = partition_index
         self.error_code = error_code
         self.high_watermark = high_watermark
@@ -414,13 +416,30 @@ class PartitionData(Struct):
         self.diverging_epoch = diverging_epoch
         self.current_leader = current_leader
         self.snapshot_id = snapshot_id
-        self.aborted_transactions = [] if aborted_transactions is NO_ITEMS else aborted_transactions
+        self._aborted_transactions: list[AbortedTransaction] | None = [] if aborted_transactions is NO_ITEMS else aborted_transactions
         self.preferred_read_replica = preferred_read_replica
         self.records = records
-        self.packed_aborted_transactions: PackedRows | None = None
+
+    @property
+    def aborted_transactions(self) -> list[AbortedTransaction] | None:
+        packed = self.packed_aborted_transactions
+        if packed is not None:
+            data = packed.data
+            self._aborted_transactions = [
+                AbortedTransaction(read_i64_be(data, at), read_i64_be(data, at + 8))
+                for at in range(packed.at, len(data), packed.row_bytes)
+            ]
+            self.packed_aborted_transactions = None
+        return self._aborted_transactions
+
+    @aborted_transactions.setter
+    def aborted_transactions(self, items: list[AbortedTransaction] | None) -> None:
+        self._aborted_transactions = items
+        self.packed_aborted_transactions = None
 
 
 def _read_partition_data(data: bytes, position: i64, version: i64) -> tuple[PartitionData, i64]:
+    packed_aborted_transactions: PackedRows | None = None
     log_start_offset: int
     diverging_epoch: EpochEndOffset | None = None
     current_leader: LeaderIdAndEpoch | None = None
@@ -442,23 +461,33 @@ def _read_partition_data(data: bytes, position: i64, version: i64) -> tuple[Part
         if count < 0:
             aborted_transactions = None
         else:
-            aborted_transactions = []
-            for nth in range(count):
-                aborted_transactions_item, position = _read_aborted_transaction(data, position, version)
-                aborted_transactions.append(aborted_transactions_item)
-                if nth & LONG_RUN == LONG_RUN:
-                    give_way()
+            packed_aborted_transactions = read_rows(data, position, count, 16, True)
+            if packed_aborted_transactions is not None:
+                aborted_transactions = []
+                position += 17 * count
+            else:
+                aborted_transactions = []
+                for nth in range(count):
+                    aborted_transactions_item, position = _read_aborted_transaction(data, position, version)
+                    aborted_transactions.append(aborted_transactions_item)
+                    if nth & LONG_RUN == LONG_RUN:
+                        give_way()
     else:
         count, position = read_nullable_count(data, position, 16)
         if count < 0:
             aborted_transactions = None
         else:
-            aborted_transactions = []
-            for nth in range(count):
-                aborted_transactions_item, position = _read_aborted_transaction(data, position, version)
-                aborted_transactions.append(aborted_transactions_item)
-                if nth & LONG_RUN == LONG_RUN:
-                    give_way()
+            packed_aborted_transactions = read_rows(data, position, count, 16, False)
+            if packed_aborted_transactions is not None:
+                aborted_transactions = []
+                position += 16 * count
+            else:
+                aborted_transactions = []
+                for nth in range(count):
+                    aborted_transactions_item, position = _read_aborted_transaction(data, position, version)
+                    aborted_transactions.append(aborted_transactions_item)
+                    if nth & LONG_RUN == LONG_RUN:
+                        give_way()
     if version >= 11:
         preferred_read_replica = read_i32_be(data, position)
         position += 4
@@ -485,7 +514,9 @@ def _read_partition_data(data: bytes, position: i64, version: i64) -> tuple[Part
                     raise wrong_tag_size(tag)
         else:
             position += 1
-    return PartitionData(partition_index, error_code, high_watermark, last_stable_offset, log_start_offset, diverging_epoch, current_leader, snapshot_id, aborted_transactions, preferred_read_replica, records), position
+    message = PartitionData(partition_index, error_code, high_watermark, last_stable_offset, log_start_offset, diverging_epoch, current_leader, snapshot_id, aborted_transactions, preferred_read_replica, records)
+    message.packed_aborted_transactions = packed_aborted_transactions
+    return message, position
 
 
 def _write_partition_data(writer: BytesWriter, parts: list[Part] | None, message: PartitionData, version: i64) -> None:
@@ -497,10 +528,9 @@ def _write_partition_data(writer: BytesWriter, parts: list[Part] | None, message
         write_i64_be(writer, message.log_start_offset)
     if version >= 12:
         packed = message.packed_aborted_transactions
-        aborted_transactions = message.aborted_transactions
         if packed is not None:
             write_compact_rows(writer, packed, 16)
-        elif aborted_transactions is None:
+        elif (aborted_transactions := message.aborted_transactions) is None:
             writer.append(0)
         else:
             write_uvarint(writer, len(aborted_transactions) + 1)
@@ -516,10 +546,9 @@ def _write_partition_data(writer: BytesWriter, parts: list[Part] | None, message
         if message.snapshot_id is not None and (message.snapshot_id.end_offset != -1 or message.snapshot_id.epoch != -1):
             raise unsupported_field("PartitionData", "snapshot_id", version)
         packed = message.packed_aborted_transactions
-        aborted_transactions = message.aborted_transactions
         if packed is not None:
             write_rows(writer, packed, 16)
-        elif aborted_transactions is None:
+        elif (aborted_transactions := message.aborted_transactions) is None:
             write_i32_be(writer, -1)
         else:
             write_i32_be(writer, len(aborted_transactions))
