@@ -6,6 +6,9 @@ The compilers are in the dependency group ``compile``, in a separate environment
 Each build goes into a new folder, and only when it is complete is the link ``build/compiled``
 atomically pointed to it. So a process that starts in the meantime uses one complete build or none,
 and a running process is not affected (``moldau/compiled.py``).
+
+Bytecode comes first, in seconds: a broker imports its coordinators when somebody first needs them,
+and everybody else would wait while Python compiles them.
 """
 
 import compileall
@@ -24,6 +27,8 @@ from moldau.compiled import MANIFEST, fingerprint, is_set, read_build, write_man
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "moldau"
+# What ``moldau.broker.late_imports`` imports while others wait.
+IMPORTED_LATE = ("protocol/records", "group_coordinator", "transaction_coordinator")
 LINK = ROOT / "build" / "compiled"
 BUILDS = ROOT / "build" / "builds"
 WITH_COMPILERS = (
@@ -46,6 +51,7 @@ def main() -> int:
     with only_one():
         if is_compiled():
             return 0
+        compile_bytecode()
         if not has_compiler():
             return 1 if is_set(os.environ, "MOLDAU_REQUIRE_COMPILED") else 0
         return build()
@@ -73,10 +79,17 @@ def build() -> int:
         say("compiling failed, see above: Moldau runs on plain Python until 'make build' succeeds")
         return 1
     switch_to(folder, LINK)
-    # If PYTHONDONTWRITEBYTECODE is set, every start would otherwise compile the bytecode again.
-    compileall.compile_dir(PACKAGE, quiet=1)
     say(f"the hot modules are compiled, in {monotonic() - began:.0f} s: the next start uses them")
     return 0
+
+
+def compile_bytecode() -> None:
+    """Write the bytecode of all modules that have changed, those first that are imported late.
+
+    Also if PYTHONDONTWRITEBYTECODE is set: every start would otherwise compile it again.
+    """
+    for folder in (*(PACKAGE / name for name in IMPORTED_LATE), PACKAGE):
+        compileall.compile_dir(folder, quiet=1)
 
 
 def can_be_imported(folder: Path, names: list[str]) -> bool:

@@ -4,6 +4,8 @@
 
 If the hot modules are compiled, this is just ``moldau start``. If not, the broker runs on the plain
 sources, and the compiler runs in parallel with the lowest priority. It is stopped with the broker.
+Python's bytecode is compiled before anything else, because the first request about groups imports
+modules.
 With ``MOLDAU_REQUIRE_COMPILED=1`` the broker waits for the compiler.
 """
 
@@ -19,6 +21,8 @@ from moldau.compiled import is_set
 from tools import compile_modules
 from tools.compile_modules import ROOT, has_compiler, is_compiled, say
 
+BYTECODE = "from tools.compile_modules import compile_bytecode; compile_bytecode()"
+
 LOG = ROOT / "build" / "compile.log"
 BROKER = (str(Path(sys.executable).with_name("moldau")), "start")
 
@@ -27,9 +31,18 @@ def main(arguments: list[str]) -> int:
     command = [*BROKER, *arguments]
     if is_set(os.environ, "MOLDAU_REQUIRE_COMPILED") and compile_modules.main() != 0:
         return 1
-    if is_compiled() or is_set(os.environ, "MOLDAU_PLAIN") or not has_compiler():
+    if is_compiled():
+        os.execv(command[0], command)
+    if is_set(os.environ, "MOLDAU_PLAIN") or not has_compiler():
+        compile_bytecode_beside()
         os.execv(command[0], command)
     return run_both(command)
+
+
+def compile_bytecode_beside() -> None:
+    """Start to compile bytecode, in a process that is nobody's child: nobody will wait for it."""
+    beside = 'nice -n 19 "$0" -c "$1" > /dev/null 2>&1 &'
+    subprocess.run(["sh", "-c", beside, sys.executable, BYTECODE], cwd=ROOT, check=True)
 
 
 def run_both(command: list[str]) -> int:

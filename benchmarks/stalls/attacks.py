@@ -486,6 +486,16 @@ def unknown_metadata(wire: Wire) -> list[Salvo]:
     return one(MetadataRequest(topics=topics, allow_auto_topic_creation=False), 12)
 
 
+@attack("CreateTopics, 2,000 topics")
+def create_many(wire: Wire) -> list[Salvo]:
+    wire.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 6)
+    topics = [
+        CreatableTopic(name=f"new-{number:05}", num_partitions=1, replication_factor=1)
+        for number in range(2_000)
+    ]
+    return one(CreateTopicsRequest(topics=topics, timeout_ms=600_000), 7)
+
+
 @attack("CreateTopics, 2 MB, validated only")
 def validate_topics(wire: Wire) -> list[Salvo]:
     topics = [

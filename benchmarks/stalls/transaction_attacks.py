@@ -1,6 +1,15 @@
 """Attacks with requests about transactions, by clients and by other brokers."""
 
-from benchmarks.stalls.attacks import MOST, MOST_NUMBERS, TWO_MB, Salvo, attack, create_topics, one
+from benchmarks.stalls.attacks import (
+    MOST,
+    MOST_NUMBERS,
+    TWO_MB,
+    Salvo,
+    attack,
+    create_topics,
+    many_topics,
+    one,
+)
 from benchmarks.stalls.wire import Wire
 from moldau.broker.group_runtime import group_hash
 from moldau.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
@@ -144,10 +153,20 @@ def end_with_offsets_again(wire: Wire) -> list[Salvo]:
     return one(pending_offsets(wire, "ends-offsets", 100).ending(), 4)
 
 
+@attack("EndTxn, 100,000 pending offsets of 10,000 topics")
+def end_with_topics(wire: Wire) -> list[Salvo]:
+    names = many_topics(wire, 10_000)
+    producer = Producer(wire, "ends-topics")
+    for group in groups_of_one_shard(10):
+        producer.add_group(wire, group)
+        topics = [TxnOffsetCommitRequestTopic(name, offsets(1)) for name in names]
+        wire.send(producer.committing(group, topics), 4)
+    return one(producer.ending(), 4)
+
+
 @attack("EndTxn, 11,000 partitions")
 def end_wide(wire: Wire) -> list[Salvo]:
-    names = [f"topic-{number:05}" for number in range(10_000)]
-    create_topics(wire, names)
+    names = many_topics(wire, 10_000)
     create_topics(wire, ["wide"], partitions=1_000)
     producer = Producer(wire, "ends-wide")
     topics = [AddPartitionsToTxnTopic(name, [0]) for name in names]

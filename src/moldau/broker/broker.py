@@ -104,7 +104,7 @@ class Broker:
         self.groups = GroupRuntime(
             self.configs, self.replicas, self.topic_creation, clock, rng, turns
         )
-        self.marker_writer = MarkerWriter(self.replicas, self.groups, clock)
+        self.marker_writer = MarkerWriter(self.replicas, self.groups, clock, turns)
         self.transactions = self._new_transactions()
         # A connection of its own to each broker: no write waits behind the markers of others.
         self.verification_channels = BrokerChannels(network, publisher, self.configs, rng)

@@ -2,14 +2,15 @@
 
 A marker is a control batch: it commits or aborts all that its producer has written to the
 partition since the last one. Into ``__consumer_offsets`` it goes through the shard of that
-partition, which then stores or drops the offsets of the transaction.
+partition, which then stores or drops the offsets of the transaction. Where these are very many the
+shard is settled in the following turns of the loop; whoever asks meanwhile sees no difference.
 
 A marker may be written twice, because the coordinator retries until it knows that all are there:
 the second one ends nothing. What the log refuses is a marker of an old producer epoch or of an old
 coordinator.
 """
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from moldau.broker.commit_queue import Commitment
 from moldau.broker.group_runtime import GroupRuntime
@@ -17,8 +18,12 @@ from moldau.broker.replica_manager import ReplicaManager
 from moldau.clock import Clock
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import OFFSETS_TOPIC, TopicPartition
+from moldau.network.turns import Turns
 from moldau.record.control import ControlType, EndTxnBatch, built_end_txn_batch
 from moldau.storage.log.producer_state import AppendOrigin
+
+if TYPE_CHECKING:
+    from moldau.broker.group_runtime import HostedGroups
 
 _COORDINATOR: Final = AppendOrigin.COORDINATOR
 _ABORT: Final = int(ControlType.ABORT)
@@ -33,7 +38,10 @@ _GROUP_COORDINATOR_ERRORS: Final = (
 
 
 class Marker:
-    """The end of a transaction, the same in every partition of it."""
+    """The end of a transaction, the same in every partition of it.
+
+    A plain class, because mypyc makes instances of it faster than named tuples.
+    """
 
     __slots__ = (
         "coordinator_epoch",
@@ -84,10 +92,13 @@ class Marker:
 class MarkerWriter:
     """Appends markers to local partitions."""
 
-    def __init__(self, replicas: ReplicaManager, groups: GroupRuntime, clock: Clock) -> None:
+    def __init__(
+        self, replicas: ReplicaManager, groups: GroupRuntime, clock: Clock, turns: Turns
+    ) -> None:
         self._replicas = replicas
         self._groups = groups
         self._clock = clock
+        self._turns = turns
 
     def write(
         self, marker: Marker, topic_partition: TopicPartition, timeout_ms: int
@@ -133,3 +144,8 @@ class MarkerWriter:
             marker.transaction_version,
             lambda: shard.replay_end_transaction(marker.producer_id, is_commit=marker.is_commit),
         )
+        self._settle(hosted)
+
+    def _settle(self, hosted: "HostedGroups") -> None:
+        if not hosted.is_closed and not hosted.shard.settle():
+            self._turns.later(lambda: self._settle(hosted))

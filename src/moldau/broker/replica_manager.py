@@ -36,6 +36,8 @@ logger = logging.getLogger(__name__)
 
 # A few milliseconds of work: how long a large topic may delay other requests.
 HOSTED_PER_TURN: Final = 4
+# Creating or deleting a log counts as so many, because of the system calls.
+LOG_COUNTS_AS: Final = 4
 # Applying settings to the logs of a topic takes much less time.
 RECONFIGURED_PER_TURN: Final = 20
 
@@ -181,7 +183,13 @@ class ReplicaManager:
                 self._to_host.extend((topic_id, index) for index in partitions)
         if delta.changed_configs:
             self._reconfigure(delta)
-        if not self._is_hosting:
+        if self._is_hosting:
+            return
+        if len(self._to_host) > HOSTED_PER_TURN:
+            # The other listeners also have much to do in this turn of the loop.
+            self._is_hosting = True
+            asyncio.get_running_loop().call_soon(self._host_some)
+        else:
             self._host_some()
 
     async def settled(self) -> None:
@@ -216,18 +224,22 @@ class ReplicaManager:
         """Delete, host and reconfigure a few pending ones; the rest in later turns."""
         for _ in range(min(RECONFIGURED_PER_TURN, len(self._to_reconfigure))):
             self._reconfigure_topic(self._to_reconfigure.popleft())
-        for _ in range(HOSTED_PER_TURN):
+        count = 0
+        while count < HOSTED_PER_TURN and (self._to_delete or self._to_host):
             # Deletions first: a new topic may have the name of an old one.
             if self._to_delete:
                 self._delete_log(self._to_delete.popleft())
-            elif self._to_host:
+                count += LOG_COUNTS_AS
+            else:
                 topic_id, index = self._to_host.popleft()
+                log_count = len(self._logs.logs)
                 try:
                     self._host_next(topic_id, index)
                 except Exception:
                     # The others must not wait for it: nobody would go on with them.
                     name = self._names.get(topic_id, topic_id.hex())
                     logger.exception("the metadata of %s-%d could not be applied", name, index)
+                count += 1 if len(self._logs.logs) == log_count else LOG_COUNTS_AS
         self._is_hosting = bool(self._to_host or self._to_delete or self._to_reconfigure)
         if self._is_hosting:
             asyncio.get_running_loop().call_soon(self._host_some)

@@ -4,9 +4,13 @@ The store changes in ``replay`` only. An offset that was committed within a tran
 pending until the transaction ends: then it is stored, unless a later commit is in the log
 (which is what compaction will keep), or it is discarded.
 
-One marker may end a transaction with a hundred thousand offsets, and its replay must not stop
-halfway. So pending offsets are kept by group and topic: where no other transaction is open, and
-none were committed before, nothing is done for each of them, and otherwise little.
+One marker may end a transaction with a hundred thousand offsets of as many groups and topics. Its
+replay only notes that the transaction has ended; ``settle`` then moves the offsets to where they
+are stored, a few at a time. Whatever reads or changes the offsets of a group and a topic settles
+these first. So nobody sees a transaction that has ended in part, and nobody has to wait for it.
+
+Pending offsets are kept by group and topic: where no other transaction is open, and none were
+committed before, nothing is done for each of them, and otherwise little.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,6 +22,9 @@ from moldau.ids import NO_UUID
 from moldau.protocol.records.offset_commit import OffsetCommitKey, OffsetCommitValue
 
 NO_PRODUCER_ID = -1
+# Settling a target takes as long as looking at so many offsets of one that has others.
+OFFSETS_PER_TARGET: Final = 8
+TARGETS_PER_STEP: Final = 500
 
 
 class CommittedOffset:
@@ -52,14 +59,28 @@ class _OpenTarget:
         self.producer_count = 0
 
 
+class _Ended:
+    """A transaction that has ended, with the offsets that are not settled yet."""
+
+    __slots__ = ("groups", "is_commit", "producer_id")
+
+    def __init__(self, producer_id: int, groups: dict[str, _ByTopic], is_commit: bool) -> None:
+        self.producer_id = producer_id
+        self.groups = groups
+        self.is_commit = is_commit
+
+
 class OffsetStore:
     """The committed offsets of every group of a shard."""
 
     def __init__(self) -> None:
         self._groups: dict[str, _ByTopic] = {}
         self._next_order = 0
-        # Producer id -> target -> partition -> offset, of transactions that are still open.
-        self._pending: dict[int, dict[_Target, _ByPartition]] = {}
+        # Producer id -> group -> topic -> partition -> offset, of transactions that are still open.
+        self._pending: dict[int, dict[str, _ByTopic]] = {}
+        # Transactions that are not settled. The order of their records decides, not theirs.
+        self._ended: list[_Ended] = []
+        # What is pending, or not settled.
         self._open: dict[_Target, _OpenTarget] = {}
         # Group -> the number of its topics in ``_open``.
         self._open_counts: dict[str, int] = {}
@@ -67,25 +88,47 @@ class OffsetStore:
     # -- reading ---------------------------------------------------------------------------
 
     def get(self, group_id: str, topic: str, partition: int) -> OffsetCommitValue | None:
+        if self._ended:
+            self._settle_target(group_id, topic)
         committed = self._groups.get(group_id, {}).get(topic, {}).get(partition)
         return None if committed is None else committed.value
 
     def of_group(self, group_id: str) -> Iterator[tuple[str, int, OffsetCommitValue]]:
+        self._settle_group(group_id)
         for topic, partitions in self._groups.get(group_id, {}).items():
             for partition, committed in partitions.items():
                 yield topic, partition, committed.value
 
+    def topics_of(self, group_id: str) -> list[str]:
+        """Every topic of which the group may have offsets, or has had some."""
+        topics = dict.fromkeys(self._groups.get(group_id, ()))
+        for ended in self._ended:
+            if ended.is_commit:
+                topics.update(dict.fromkeys(ended.groups.get(group_id, ())))
+        return list(topics)
+
+    def partitions_of(self, group_id: str, topic: str) -> list[int]:
+        """The partitions of the topic that the group has offsets of."""
+        if self._ended:
+            self._settle_target(group_id, topic)
+        return list(self._groups.get(group_id, {}).get(topic, ()))
+
     def has_offsets(self, group_id: str) -> bool:
+        self._settle_group(group_id)
         return group_id in self._groups
 
     def is_unstable(self, group_id: str, topic: str, partition: int) -> bool:
         """Whether an open transaction may change this offset."""
+        if self._ended:
+            self._settle_target(group_id, topic)
         return bool(self._open) and partition in self._producers_of((group_id, topic))
 
     def has_open_transactions(self, group_id: str) -> bool:
+        self._settle_group(group_id)
         return group_id in self._open_counts
 
     def __len__(self) -> int:
+        self._settle_all()
         return sum(len(parts) for topics in self._groups.values() for parts in topics.values())
 
     # -- records that remove ---------------------------------------------------------------
@@ -105,6 +148,7 @@ class OffsetStore:
         Offsets of a topic that was recreated with the same name are kept; offsets that were
         written without a topic id are deleted.
         """
+        self._settle_all()
         places: dict[_Place, None] = {}
         topics = list(deleted)
         for group_id, by_topic in self._groups.items():
@@ -113,12 +157,11 @@ class OffsetStore:
                     if committed.value.topic_id in (NO_UUID, topic_id):
                         places[group_id, name, partition] = None
         for pending in self._pending.values():
-            for (group_id, topic), by_partition in pending.items():
+            for group_id, by_topic in pending.items():
                 for topic_id, name in topics:
-                    if topic == name:
-                        for partition, committed in by_partition.items():
-                            if committed.value.topic_id in (NO_UUID, topic_id):
-                                places[group_id, name, partition] = None
+                    for partition, committed in by_topic.get(name, {}).items():
+                        if committed.value.topic_id in (NO_UUID, topic_id):
+                            places[group_id, name, partition] = None
         return [offset_tombstone(*place) for place in places]
 
     # -- replay ----------------------------------------------------------------------------
@@ -128,6 +171,8 @@ class OffsetStore:
     ) -> None:
         target = (key.group, key.topic)
         partition = key.partition
+        if self._ended:
+            self._settle_target(key.group, key.topic)
         if value is None:
             self._remove(target, partition)
             producers = self._producers_of(target).get(partition)
@@ -139,19 +184,64 @@ class OffsetStore:
         if producer_id == NO_PRODUCER_ID:
             self._offsets_of(target)[partition] = committed
         else:
-            pending = self._pending.setdefault(producer_id, {})
-            by_partition = pending.get(target)
+            by_topic = self._pending.setdefault(producer_id, {}).setdefault(key.group, {})
+            by_partition = by_topic.get(key.topic)
             if by_partition is None:
-                by_partition = pending[target] = {}
+                by_partition = by_topic[key.topic] = {}
                 self._opened(target).producer_count += 1
             by_partition[partition] = committed
             self._note_open(target, partition, producer_id)
 
     def replay_end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
-        for target, ended in self._pending.pop(producer_id, {}).items():
-            self._note_ended(target, ended, producer_id)
-            if is_commit:
-                self._store(target, ended)
+        """End the transaction for all who read the offsets; ``settle`` does the rest."""
+        pending = self._pending.pop(producer_id, None)
+        if pending is not None:
+            self._ended.append(_Ended(producer_id, pending, is_commit))
+
+    # -- what has ended --------------------------------------------------------------------
+
+    def settle(self, limit: int = TARGETS_PER_STEP) -> bool:
+        """Take a step to settle what has ended; returns whether something is left.
+
+        It makes no difference to anybody who reads the offsets.
+        """
+        count = 0
+        while self._ended:
+            ended = self._ended[-1]
+            while ended.groups:
+                group_id, by_topic = ended.groups.popitem()
+                while by_topic:
+                    topic, by_partition = by_topic.popitem()
+                    # Looking at an offset is cheap, and often not even necessary.
+                    count += 1 + len(by_partition) // OFFSETS_PER_TARGET
+                    self._end(ended, (group_id, topic), by_partition)
+                    if count >= limit:
+                        if by_topic:
+                            ended.groups[group_id] = by_topic
+                        return True
+            self._ended.pop()
+        return False
+
+    def _settle_target(self, group_id: str, topic: str) -> None:
+        for ended in self._ended:
+            by_topic = ended.groups.get(group_id)
+            by_partition = None if by_topic is None else by_topic.pop(topic, None)
+            if by_partition is not None:
+                self._end(ended, (group_id, topic), by_partition)
+
+    def _settle_group(self, group_id: str) -> None:
+        for ended in self._ended:
+            for topic, by_partition in ended.groups.pop(group_id, {}).items():
+                self._end(ended, (group_id, topic), by_partition)
+
+    def _settle_all(self) -> None:
+        while self.settle():
+            pass
+
+    def _end(self, ended: _Ended, target: _Target, by_partition: _ByPartition) -> None:
+        self._note_ended(target, by_partition, ended.producer_id)
+        if ended.is_commit:
+            self._store(target, by_partition)
 
     # -- what is pending -------------------------------------------------------------------
 
@@ -191,11 +281,13 @@ class OffsetStore:
 
     def _drop_pending(self, target: _Target, partition: int, producers: _Producers) -> None:
         for producer_id in producers if isinstance(producers, dict) else (producers,):
-            pending = self._pending[producer_id]
-            by_partition = pending[target]
+            by_topic = self._pending[producer_id][target[0]]
+            by_partition = by_topic[target[1]]
             del by_partition[partition]
             if not by_partition:
-                del pending[target]
+                del by_topic[target[1]]
+                if not by_topic:
+                    del self._pending[producer_id][target[0]]
                 self._open[target].producer_count -= 1
         opened = self._open[target]
         del opened.by_partition[partition]

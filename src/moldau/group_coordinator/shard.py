@@ -134,8 +134,15 @@ class GroupCoordinatorShard:
                 self._classic.replay(group_id, None)
 
     def replay_end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
-        """Apply the control record that ends a transaction."""
+        """Apply the control record that ends a transaction; then ``settle``, in any turns."""
         self._offsets.replay_end_transaction(producer_id, is_commit=is_commit)
+
+    def settle(self) -> bool:
+        """Take a step of what an ended transaction leaves to be done; returns whether that is all.
+
+        It changes no answer, only where the offsets are stored.
+        """
+        return not self._offsets.settle()
 
     def _replay_offset(
         self, key: OffsetCommitKey, value: OffsetCommitValue | None, producer_id: int
@@ -415,15 +422,17 @@ class GroupCoordinatorShard:
             group, self._offsets, group_exists=exists, require_stable=require_stable
         )
 
-    def committed_topics(self, group_id: str) -> list[OffsetFetchRequestTopics]:
+    def committed_topics(
+        self, group_id: str
+    ) -> Generator[None, None, list[OffsetFetchRequestTopics]]:
         """The partitions that the group has committed offsets of, as a request would name them."""
-        topics: dict[str, OffsetFetchRequestTopics] = {}
-        for name, index, _ in self._offsets.of_group(group_id):
-            topic = topics.get(name)
-            if topic is None:
-                topic = topics[name] = OffsetFetchRequestTopics(name)
-            topic.partition_indexes.append(index)
-        return list(topics.values())
+        topics = []
+        for name in self._offsets.topics_of(group_id):
+            indexes = self._offsets.partitions_of(group_id, name)
+            if indexes:
+                topics.append(OffsetFetchRequestTopics(name, partition_indexes=indexes))
+            yield
+        return topics
 
     def handle_offset_delete(
         self, token: int, request: OffsetDeleteRequest, context: GroupRequestContext, now: Now

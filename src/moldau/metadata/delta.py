@@ -9,7 +9,7 @@ A record that contradicts the image (an unknown topic, a stale broker epoch) mea
 and this code disagree: it raises MetadataError and nothing is published.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from moldau.ids import uuid_to_str
@@ -61,6 +61,7 @@ class MetadataDelta:
         self.scram_changed = False
         self.tokens_changed = False
         self.producer_ids_changed = False
+        self._changed_names: dict[str, None] | None = None
         self._next_producer_id = base.next_producer_id
         # A topic that is being changed: its name and its new partitions.
         self._topics: dict[bytes, tuple[str, dict[int, PartitionRegistration]]] = {}
@@ -87,6 +88,23 @@ class MetadataDelta:
             or self.tokens_changed
             or self.producer_ids_changed
         )
+
+    def changed_names(self, image: MetadataImage) -> Mapping[str, None]:
+        """The names of all topics that come, go or change on the way to ``image``.
+
+        Every shard of every coordinator asks, so they are collected once.
+        """
+        names = self._changed_names
+        if names is None:
+            names = dict.fromkeys(self.created_topics.values())
+            for topic in self.deleted_topics.values():
+                names[topic.name] = None
+            for topic_id in self.changed_partitions:
+                changed = image.topics_by_id.get(topic_id)
+                if changed is not None:
+                    names[changed.name] = None
+            self._changed_names = names
+        return names
 
     def replay(self, record: Message) -> None:
         """Apply one record; the loader handles transaction markers."""

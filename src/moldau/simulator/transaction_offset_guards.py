@@ -7,6 +7,7 @@ from typing import Final
 from moldau.simulator.mutations import Edit, Mutant
 
 _OFFSETS: Final = "tests/simulator/test_transaction_offsets.py"
+_PENDING: Final = "tests/group_coordinator/test_pending_offsets.py"
 
 TRANSACTION_OFFSET_GUARDS: Final = (
     Mutant(
@@ -45,6 +46,39 @@ TRANSACTION_OFFSET_GUARDS: Final = (
             "",
         ),
         scenario=f"{_OFFSETS}::test_19163_a_group_that_has_only_pending_offsets_does_not_expire",
+    ),
+    Mutant(
+        "an offset is read while its transaction is settled",
+        Edit(
+            "group_coordinator/offsets.py",
+            "        if self._ended:\n"
+            "            self._settle_target(group_id, topic)\n"
+            "        committed = ",
+            "        committed = ",
+        ),
+        scenario=f"{_PENDING}::"
+        "test_between_the_steps_of_settling_a_transaction_has_ended_as_a_whole",
+    ),
+    Mutant(
+        "an offset is unstable until its transaction is settled",
+        Edit(
+            "group_coordinator/offsets.py",
+            "        if self._ended:\n"
+            "            self._settle_target(group_id, topic)\n"
+            "        return bool(",
+            "        return bool(",
+        ),
+        scenario=f"{_PENDING}::test_right_after_its_marker_a_transaction_has_ended_as_a_whole",
+    ),
+    Mutant(
+        "a tombstone leaves what is not settled",
+        Edit(
+            "group_coordinator/offsets.py",
+            "            self._settle_target(key.group, key.topic)\n",
+            "            pass\n",
+        ),
+        scenario=f"{_PENDING}::"
+        "test_an_offset_that_is_deleted_right_after_the_marker_does_not_come_back",
     ),
     Mutant(
         "13288: who writes to the offsets of groups is not described",

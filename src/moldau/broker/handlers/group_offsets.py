@@ -362,7 +362,10 @@ def _committed(
         ApiError: NOT_COORDINATOR, or COORDINATOR_LOAD_IN_PROGRESS.
     """
     shard = reading.shard_of(group.group_id)
-    topics = shard.committed_topics(group.group_id) if group.topics is None else group.topics
+    topics = group.topics
+    if topics is None:
+        topics = yield from shard.committed_topics(group.group_id)
+        shard = reading.shard_of(group.group_id)
     size = 0
     for topic in topics:
         size += 1 + len(topic.partition_indexes)

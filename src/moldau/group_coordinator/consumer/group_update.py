@@ -294,7 +294,7 @@ class GroupUpdate:
         step = Reconciliation(
             self.group, member, target_epoch, target, self.resolved, owned, self._image
         )
-        moved = step.next_member(has_subscription_changed)
+        moved = yield from step.next_member(has_subscription_changed)
         yield
         if moved != member:
             self.records.append(records.current_record(self.group.group_id, moved))

@@ -89,16 +89,13 @@ class ConsumerGroups:
             return Outcome()
         if upkeep.topics_version == -1 or delta.created_topics:
             upkeep.topics_version = image.offset
-        names = dict.fromkeys(delta.created_topics.values())
-        for topic in delta.deleted_topics.values():
-            names[topic.name] = None
-        for topic_id in delta.changed_partitions:
-            changed = image.topics_by_id.get(topic_id)
-            if changed is not None:
-                names[changed.name] = None
-        for name in names:
-            upkeep.hashes.forget(name)
+        if not self.groups:
+            # Most shards, most of the time: a change of thousands of topics costs them nothing.
+            upkeep.hashes.clear()
+            return Outcome()
+        names = delta.changed_names(image)
         if names:
+            upkeep.hashes.forget(names)
             upkeep.refresh_metadata_of(names)
         return Outcome()
 

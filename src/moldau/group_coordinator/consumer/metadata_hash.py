@@ -6,7 +6,7 @@ assignment, even if the change happened while another broker was the coordinator
 """
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from moldau.group_coordinator.consumer.xxh3 import xxh3_64
@@ -41,8 +41,13 @@ class MetadataHashes:
                 self._topic_hash(topic, image)
             yield
 
-    def forget(self, name: str) -> None:
-        self._known.pop(name, None)
+    def forget(self, names: Mapping[str, None]) -> None:
+        """Forget topics that changed or are gone."""
+        known = self._known
+        if len(known) < len(names):
+            names = dict.fromkeys([name for name in known if name in names])
+        for name in names:
+            known.pop(name, None)
 
     def clear(self) -> None:
         self._known.clear()

@@ -10,7 +10,8 @@ target, except those that others still own; they follow as the others revoke the
       └──── UNRELEASED_PARTITIONS (at the target epoch, others have partitions to revoke)
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from typing import Final, TypeVar
 
 from moldau.errors import ApiError, ErrorCode
 from moldau.group_coordinator.consumer.group import ConsumerGroup
@@ -29,6 +30,13 @@ from moldau.metadata.image import MetadataImage
 
 # Topic id and partitions from the heartbeat; None if it did not report them.
 Owned = Sequence[tuple[bytes, Sequence[int]]] | None
+
+# Less than a millisecond.
+TOPICS_PER_STEP: Final = 200
+
+T = TypeVar("T")
+# Other requests are served between the steps.
+NextMember = Generator[None, None, ConsumerGroupMember]
 
 
 class Reconciliation:
@@ -52,8 +60,8 @@ class Reconciliation:
         self._owned = owned
         self._image = image
 
-    def next_member(self, has_subscription_changed: bool) -> ConsumerGroupMember:
-        """The member after the next step, or unchanged if it must wait.
+    def next_member(self, has_subscription_changed: bool) -> NextMember:
+        """The member after its next step, or unchanged if it must wait.
 
         Raises:
             ApiError: FENCED_MEMBER_EPOCH if a newer version wrote an unknown state.
@@ -61,14 +69,16 @@ class Reconciliation:
         member = self._member
         if member.state == STABLE:
             if member.member_epoch != self._target_epoch:
-                return self._next(member.member_epoch)
-            return self._without_unsubscribed() if has_subscription_changed else member
+                return (yield from self._next(member.member_epoch))
+            return (yield from self._without_unsubscribed()) if has_subscription_changed else member
         if member.state == UNREVOKED_PARTITIONS:
             if self._owns_any(member.pending_revocation):
-                return self._without_unsubscribed() if has_subscription_changed else member
-            return self._next(member.member_epoch)
+                if not has_subscription_changed:
+                    return member
+                return (yield from self._without_unsubscribed())
+            return (yield from self._next(member.member_epoch))
         if member.state == UNRELEASED_PARTITIONS:
-            return self._next(member.member_epoch)
+            return (yield from self._next(member.member_epoch))
         assert member.state == UNKNOWN_STATE
         if self._owned is None or self._owned:
             message = (
@@ -76,7 +86,7 @@ class Reconciliation:
                 "The member must abandon all its partitions and rejoin."
             )
             raise ApiError(ErrorCode.FENCED_MEMBER_EPOCH, message)
-        return self._next(self._target_epoch)
+        return (yield from self._next(self._target_epoch))
 
     def _owns_any(self, partitions: Assigned) -> bool:
         if self._owned is None:
@@ -87,19 +97,21 @@ class Reconciliation:
                 return True
         return False
 
-    def _subscribed_ids(self) -> dict[bytes, None]:
+    def _subscribed_ids(self) -> Generator[None, None, dict[bytes, None]]:
         topics = self._image.topics_by_name
         found: dict[bytes, None] = {}
-        for name in subscribed_topics(self._member, self._resolved):
-            topic = topics.get(name)
-            if topic is not None:
-                found[topic.id] = None
+        for some in _slices(subscribed_topics(self._member, self._resolved)):
+            for name in some:
+                topic = topics.get(name)
+                if topic is not None:
+                    found[topic.id] = None
+            yield
         return found
 
-    def _without_unsubscribed(self) -> ConsumerGroupMember:
+    def _without_unsubscribed(self) -> NextMember:
         """Revoke partitions of unsubscribed topics at once, before there is a new target."""
         member = self._member
-        subscribed = self._subscribed_ids()
+        subscribed = yield from self._subscribed_ids()
         dropped = [topic_id for topic_id in member.assigned if topic_id not in subscribed]
         if not dropped:
             return member
@@ -115,14 +127,17 @@ class Reconciliation:
             return member.moved_to(member.member_epoch, UNREVOKED_PARTITIONS, kept, revoked)
         return member.moved_to(member.member_epoch, member.state, kept, member.pending_revocation)
 
-    def _next(self, epoch: int) -> ConsumerGroupMember:
+    def _next(self, epoch: int) -> NextMember:
         member = self._member
-        subscribed = self._subscribed_ids()
+        subscribed = yield from self._subscribed_ids()
         kept: dict[bytes, dict[int, int]] = {}
         revoked: dict[bytes, dict[int, int]] = {}
         given: dict[bytes, dict[int, int]] = {}
         is_waiting = False
-        for topic_id in {**self._target, **member.assigned}:
+        topic_ids = {**self._target, **member.assigned}
+        for count, topic_id in enumerate(topic_ids, 1):
+            if count % TOPICS_PER_STEP == 0:
+                yield
             meant = self._target.get(topic_id, ()) if topic_id in subscribed else ()
             has = member.assigned.get(topic_id, {})
             meant_set = set(meant)
@@ -146,6 +161,14 @@ class Reconciliation:
         if revoked and self._owns_any(revoked):
             return member.moved_to(epoch, UNREVOKED_PARTITIONS, kept, revoked)
         for topic_id, partitions in given.items():
-            kept.setdefault(topic_id, {}).update(partitions)
+            if topic_id in kept:
+                kept[topic_id].update(partitions)
+            else:
+                kept[topic_id] = partitions
         state = UNRELEASED_PARTITIONS if is_waiting else STABLE
         return member.moved_to(self._target_epoch, state, kept, NOTHING_ASSIGNED)
+
+
+def _slices(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    for begin in range(0, len(items), TOPICS_PER_STEP):
+        yield items[begin : begin + TOPICS_PER_STEP]

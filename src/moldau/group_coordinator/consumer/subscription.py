@@ -44,6 +44,13 @@ class Subscriptions(NamedTuple):
     def has_topic(self, topic: str) -> bool:
         return topic in self.by_name or topic in self.by_regex
 
+    def has_any(self, topics: Mapping[str, None]) -> bool:
+        """Whether one of these topics is subscribed to: as fast as the smaller set allows."""
+        names = topics.keys()
+        return not (
+            names.isdisjoint(self.by_name.keys()) and names.isdisjoint(self.by_regex.keys())
+        )
+
 
 NO_SUBSCRIPTIONS: Final = Subscriptions({}, {}, {}, True)
 

@@ -5,7 +5,7 @@ ignored.
 """
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from moldau.clock import Now
@@ -197,9 +197,8 @@ class Upkeep:
                 if member.state == UNREVOKED_PARTITIONS and not member.uses_classic_protocol:
                     self.follow_revocation(group_id, member, now)
 
-    def refresh_metadata_of(self, topics: Iterable[str]) -> None:
+    def refresh_metadata_of(self, topics: Mapping[str, None]) -> None:
         """Groups subscribed to one of these topics check them with the next heartbeat."""
-        names = list(topics)
         for group in self.groups.values():
-            if any(group.subscriptions.has_topic(name) for name in names):
+            if group.subscriptions.has_any(topics):
                 group.metadata_fresh_until_ms = 0
