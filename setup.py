@@ -149,6 +149,7 @@ KERNEL = (
     "moldau.record.renumber",
     "moldau.record.replicated_run",
     "moldau.record.retention_filter",
+    "moldau.record.row_json",
     "moldau.record.run_filter",
     "moldau.record.scatter",
     "moldau.record.walk",

@@ -11,9 +11,11 @@ import pytest
 
 from moldau.cli import connect_worker
 from moldau.connect.herder import ConnectHerder
+from moldau.connect.listeners import LISTENERS, RestListener, parse_listeners
 from moldau.connect.providers import Providers
 from moldau.connect.rest.server import RestServer
 from moldau.connect.worker_config import WorkerConfig
+from tests.certificates import Authority, encrypted
 from tests.cli.conftest import Moldau, Result
 from tests.connect.herding import SINK, SOURCE, Herding, plugins
 
@@ -21,7 +23,7 @@ Connect = Callable[..., Result]
 
 
 def make_rest(herder: ConnectHerder, config: WorkerConfig) -> RestServer:
-    return RestServer(herder, plugins(), [("127.0.0.1", 0)], config.properties).start()
+    return RestServer(herder, plugins(), [RestListener("127.0.0.1", 0)], config.properties).start()
 
 
 @pytest.fixture(scope="module")
@@ -207,6 +209,38 @@ def test_a_worker_that_does_not_answer_is_named(moldau: Moldau) -> None:
     assert "no Connect worker answers at http://127.0.0.1:1: Connection refused" in result.err
     result = moldau("connect", "list", "--url", "ftp://x", is_local=True)
     assert (result.code, "write http://host:port" in result.err) == (2, True)
+
+
+def test_a_worker_is_asked_over_https(
+    moldau: Moldau, herding: Herding, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority = Authority(tmp_path)
+    keys = {"ssl.keystore.location": str(authority.sign("worker"))}
+    listeners = parse_listeners(LISTENERS, ["https://127.0.0.1:0"], keys)
+    with RestServer(herding.worker.herder, plugins(), listeners, {}) as server:
+        url = f"https://localhost:{server.port}"
+        result = moldau("connect", "list", "--url", url, is_local=True)
+        assert result.code == 1
+        assert f"the certificate of {url} is not trusted" in result.err
+        assert "set SSL_CERT_FILE" in result.err
+        monkeypatch.setenv("SSL_CERT_FILE", str(authority.certificate))
+        assert moldau("connect", "list", "--url", url, is_local=True).code == 0
+
+
+def test_a_wrong_password_ends_a_worker_at_its_start(moldau: Moldau, tmp_path: Path) -> None:
+    store = encrypted(Authority(tmp_path).sign("worker"))
+    file = tmp_path / "worker.properties"
+    text = (
+        "bootstrap.servers=127.0.0.1:1\nkey.converter=x\nvalue.converter=x\n"
+        f"offset.storage.file.filename={tmp_path}/offsets\nlisteners=https://127.0.0.1:0\n"
+        f"ssl.keystore.location={store}\nssl.key.password=s3cret\n"
+    )
+    file.write_text(text)
+    result = moldau("connect", "standalone", str(file), is_local=True)
+    assert (result.code, result.err.count("\n")) == (1, 1)
+    assert f"ssl.keystore.location={store}: a key in PEM" in result.err
+    assert "ssl.key.password must be that of the key" in result.err
+    assert "s3cret" not in result.err
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from typing import Any
 
 from moldau.connect.connector import SourcePartition
 from moldau.connect.connectors.postgres.connector import PostgresSource
+from moldau.connect.converters.json_converter import JsonConverter
 from moldau.connect.data.record import SourceRecord
 from moldau.connect.data.struct import Struct
 
@@ -28,10 +29,18 @@ class Offsets:
 class Capture:
     """One connector; ``stored`` is what the offsets topic would have."""
 
-    def __init__(self, config: Mapping[str, str], stored: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        config: Mapping[str, str],
+        stored: Mapping[str, Any] | None = None,
+        json: tuple[JsonConverter, JsonConverter] | None = None,
+    ) -> None:
+        """With ``json``, converters of keys and values, changes may be converted already."""
         self.config = dict(config)
         self.stored = stored
         self.source = PostgresSource()
+        if json is not None:
+            self.source.write_json(*json)
         self.source.start(self.config, Offsets(stored))
 
     def poll(self, *, confirms: bool = True) -> list[SourceRecord]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from moldau.connect.converters.json_converter import JsonConverter
-from moldau.connect.data.record import SourceRecord
+from moldau.connect.data.record import ConvertedRecord, SourceRecord
 from tests.compat.captured_types import CHANGES, END, ROW_COUNT, ROWS, TABLES
 from tests.compat.captures import Capture
 from tests.compat.debezium import Debezium
@@ -55,13 +55,24 @@ def config_of(server: PostgresServer, database: str, slot: str, **options: str) 
 
 
 class Ours:
-    """Our capture, with records as Debezium's program prints them."""
+    """Our capture, with records as Debezium's program prints them.
 
-    def __init__(self, config: dict[str, str], stored: Mapping[str, Any] | None = None) -> None:
-        self._capture = Capture(config, stored)
+    ``is_direct``: changes are written as JSON at once, as in a worker with ``JsonConverter``.
+    """
+
+    def __init__(
+        self,
+        config: dict[str, str],
+        stored: Mapping[str, Any] | None = None,
+        *,
+        is_direct: bool = False,
+    ) -> None:
         self._keys, self._values = JsonConverter(), JsonConverter()
         self._keys.configure({}, True)
         self._values.configure({}, False)
+        self.direct = 0
+        json = (self._keys, self._values) if is_direct else None
+        self._capture = Capture(config, stored, json)
 
     def records(self) -> Iterator[Record]:
         while True:
@@ -69,8 +80,19 @@ class Ours:
             for record in self._capture.until(1, confirms=False):
                 yield self._line(record)
 
-    def _line(self, record: SourceRecord) -> Record:
-        topic, headers = record.topic, record.headers
+    def _line(self, record: SourceRecord | ConvertedRecord) -> Record:
+        topic = record.topic
+        if isinstance(record, ConvertedRecord):
+            self.direct += 1
+            return {
+                "topic": topic,
+                "partition": record.source_partition,
+                "offset": record.source_offset,
+                "headers": {},
+                "key": None if record.key is None else json.loads(record.key),
+                "value": None if record.value is None else json.loads(record.value),
+            }
+        headers = record.headers
         key = self._keys.from_connect(topic, headers, record.key_schema, record.key)
         value = self._values.from_connect(topic, headers, record.value_schema, record.value)
         return {
@@ -169,23 +191,27 @@ OTHER_MODES = {
 }
 
 
+@pytest.mark.parametrize("is_direct", [False, True], ids=["by structs", "direct"])
 @pytest.mark.parametrize("options", [{}, OTHER_MODES], ids=["defaults", "other modes"])
 def test_records_are_equal(
-    server: PostgresServer, folder: Path, options: dict[str, str], request: pytest.FixtureRequest
+    server: PostgresServer, folder: Path, options: dict[str, str], is_direct: bool
 ) -> None:
-    database = "other" if options else "default"
+    database = f"{'other' if options else 'default'}_{'direct' if is_direct else 'structs'}"
     server.create_database(database)
     server.run(database, f"SET search_path = public;\n{TABLES};\n{ROWS}")
     debezium = config_of(server, database, f"{database}_debezium", **options)
     with (
         Debezium(folder, debezium) as theirs,
-        Ours(config_of(server, database, f"{database}_ours", **options)) as ours,
+        Ours(
+            config_of(server, database, f"{database}_ours", **options), is_direct=is_direct
+        ) as ours,
     ):
         their_records, our_records = theirs.records(), ours.records()
         found = compare(take(their_records, ROW_COUNT), take(our_records, ROW_COUNT))
         server.run(database, f"{CHANGES};\n{END}")
         left, right = until_end(their_records), until_end(our_records)
     assert [r["topic"] for r in left] == [r["topic"] for r in right]
+    assert (ours.direct > 0) == is_direct
     found += compare(left, right)
     assert not found, "\n".join(found)
 
@@ -210,7 +236,7 @@ def test_many_rows_are_equal(server: PostgresServer, folder: Path) -> None:
     wanted = count + count + 3 * (count // 10) + 2 * count
     with (
         Debezium(folder, config_of(server, database, "many_debezium")) as theirs,
-        Ours(config_of(server, database, "many_ours")) as ours,
+        Ours(config_of(server, database, "many_ours"), is_direct=True) as ours,
     ):
         their_records, our_records = theirs.records(), ours.records()
         for _ in range(count):

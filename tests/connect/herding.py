@@ -136,7 +136,7 @@ class NoRest:
     """Listens nowhere."""
 
     def __init__(self, port: int) -> None:
-        self.port = port
+        self.ports = [port]
 
     def close(self) -> None:
         pass

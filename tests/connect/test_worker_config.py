@@ -3,6 +3,7 @@
 import pytest
 
 from moldau.connect.config.errors import ConfigError
+from moldau.connect.listeners import RestListener
 from moldau.connect.stores.topic_log import TopicSettings
 from moldau.connect.worker_config import WorkerConfig
 
@@ -39,7 +40,8 @@ def test_kafkas_file_is_read_unchanged() -> None:
     assert config.warnings == ()
     assert config.bootstrap == "localhost:9092"
     assert config.group_id == "connect-cluster"
-    assert config.listeners == [("127.0.0.1", 8083)]
+    assert config.listeners == [RestListener("127.0.0.1", 8083)]
+    assert config.admin_listeners is None
     assert config.values["moldau.trigger.ms"] == 1000
     assert config.values["session.timeout.ms"] == 10_000
     assert config.topic("config") == TopicSettings(
@@ -93,11 +95,11 @@ def test_settings_without_effect_are_named() -> None:
 
 
 def test_the_advertised_url_is_the_listener_unless_it_is_set() -> None:
-    assert distributed().advertised_url(18083) == "http://127.0.0.1:18083/"
+    assert distributed().advertised_url([18083]) == "http://127.0.0.1:18083/"
     more = "rest.advertised.host.name=connect.example\nrest.advertised.port=80\n"
-    assert distributed(more).advertised_url(18083) == "http://connect.example:80/"
-    assert distributed("listeners=http://[::1]:9\n").advertised_url(9) == "http://[::1]:9/"
-    assert distributed("listeners=http://:8083\n").listeners == [("", 8083)]
+    assert distributed(more).advertised_url([18083]) == "http://connect.example:80/"
+    assert distributed("listeners=http://[::1]:9\n").advertised_url([9]) == "http://[::1]:9/"
+    assert distributed("listeners=http://:8083\n").listeners == [RestListener("", 8083)]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +111,6 @@ def test_the_advertised_url_is_the_listener_unless_it_is_set() -> None:
         ("heartbeat.interval.ms=10000\n", "less than session.timeout.ms=10000"),
         ("offset.storage.partitions=0\n", "at least 1, or -1"),
         ("status.storage.topic=connect-offsets\n", "must be three topics"),
-        ("listeners=https://:8083\n", "HTTPS is not supported"),
         ("listeners=8083\n", "write http://host:port"),
         ("exactly.once.source.support=maybe\n", "exactly.once.source.support"),
         ("security.protocol=TLS\n", "security.protocol=TLS: must be one of"),

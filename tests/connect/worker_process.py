@@ -7,13 +7,14 @@ import signal
 import sys
 
 from moldau.connect.herder import ConnectHerder
+from moldau.connect.listeners import RestListener
 from moldau.connect.rest.server import RestServer
 from moldau.connect.worker_config import WorkerConfig
 from tests.connect.herding import Herding, plugins
 
 
 def make_rest(herder: ConnectHerder, config: WorkerConfig) -> RestServer:
-    return RestServer(herder, plugins(), [("127.0.0.1", 0)], config.properties).start()
+    return RestServer(herder, plugins(), [RestListener("127.0.0.1", 0)], config.properties).start()
 
 
 def main() -> None:

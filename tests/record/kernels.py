@@ -27,6 +27,7 @@ MODULES = (
     "moldau.record.renumber",
     "moldau.record.refused",
     "moldau.record.replicated_run",
+    "moldau.record.row_json",
 )
 
 
@@ -35,7 +36,7 @@ class Kernel:
 
     def __init__(self, modules: list[ModuleType]) -> None:
         columns, batch_run, offset_map, retention_filter, run_filter, rebase, *writing = modules
-        gather, key_hash, scatter, renumber, refused, replicated_run = writing
+        gather, key_hash, scatter, renumber, refused, replicated_run, row_json = writing
         self.is_compiled = not str(columns.__file__).endswith(".py")
         self.index_records = columns.index_records
         self.find_run = batch_run.find_run
@@ -52,6 +53,8 @@ class Kernel:
         self.renumber = renumber.renumber
         self.RefusedRecords = refused.RefusedRecords
         self.find_replicated = replicated_run.find_replicated
+        self.RowPlan = row_json.RowPlan
+        self.write_row = row_json.write_row
 
 
 def load_plain() -> Kernel:

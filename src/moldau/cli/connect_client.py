@@ -1,6 +1,7 @@
 """Talks to the REST API of a Connect worker, Moldau's or Apache's."""
 
 import json
+import ssl
 import urllib.error
 import urllib.request
 from typing import Any, Final
@@ -47,6 +48,12 @@ class ConnectClient:
         except urllib.error.HTTPError as error:
             raise CommandError(_message(error)) from None
         except (urllib.error.URLError, OSError) as error:
+            distrust = getattr(error, "reason", None)
+            if isinstance(distrust, ssl.SSLCertVerificationError):
+                raise CommandError(
+                    f"the certificate of {self.url} is not trusted ({distrust.verify_message}): "
+                    "set SSL_CERT_FILE to a PEM file with that of its authority"
+                ) from None
             raise CommandError(
                 f"no Connect worker answers at {self.url}: {_reason(error)}. 'moldau connect "
                 "worker FILE' starts one; --url selects another."

@@ -1,5 +1,7 @@
 """TLS connections: the context built from the settings, the handshake, and its errors.
 
+Also the contexts of listeners, which have the same settings and ``ssl.client.auth``.
+
 A context is built once and used for every connection until one of its files changes: the next
 connection uses a renewed certificate, without a restart.
 
@@ -27,6 +29,13 @@ _VERSIONS: Final = {
     "TLSv1.2": ssl.TLSVersion.TLSv1_2,
     "TLSv1.3": ssl.TLSVersion.TLSv1_3,
 }
+# The values of ``ssl.client.auth``: what a listener does about certificates of clients.
+_CLIENT_AUTH: Final = {
+    "none": ssl.CERT_NONE,
+    "requested": ssl.CERT_OPTIONAL,
+    "required": ssl.CERT_REQUIRED,
+}
+CLIENT_AUTH: Final = tuple(_CLIENT_AUTH)
 _PEM_BLOCK: Final = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----([^-]*)-----END \1-----")
 _PEM_LINE: Final = 64
 # OpenSSL's codes for a name mismatch, for host names and for IP addresses.
@@ -57,16 +66,26 @@ def secured(plain: socket.socket, host: str, where: str, settings: TlsSettings) 
         OSError: the connection is lost.
     """
     wrapped = context_for(settings).wrap_socket(plain, server_hostname=host)
-    # Python cannot select TLS 1.3 suites, but it can refuse the one that was chosen.
-    cipher = wrapped.cipher()
+    check_suite(wrapped, where, settings)
+    return wrapped
+
+
+def check_suite(connection: ssl.SSLSocket, where: str, settings: TlsSettings) -> None:
+    """Close ``connection`` if its suite is not among those of the settings.
+
+    Python cannot select the suites of TLS 1.3, but it can refuse the one that was chosen.
+
+    Raises:
+        SecurityError: the suite is another.
+    """
+    cipher = connection.cipher()
     allowed = [openssl_name(each) for each in settings.cipher_suites]
     if allowed and cipher is not None and cipher[0] not in allowed:
-        wrapped.close()
+        connection.close()
         raise _error(
             f"{where} chose {cipher[0]}, which is not among ssl.cipher.suites: add it, or leave "
             "TLSv1.3 out of ssl.enabled.protocols (Python cannot select its suites)"
         )
-    return wrapped
 
 
 def is_silent(connection: socket.socket) -> bool:
@@ -87,14 +106,18 @@ def is_silent(connection: socket.socket) -> bool:
 
 def context_for(settings: TlsSettings) -> ssl.SSLContext:
     """The TLS context for these settings. Raises SecurityError."""
-    paths = (settings.truststore_location, settings.keystore_location)
-    return _context(settings, tuple(_stamp(each) for each in paths if each is not None))
+    return _context(settings, _stamps(settings), None)
+
+
+def server_context_for(settings: TlsSettings, client_auth: str) -> ssl.SSLContext:
+    """The TLS context of a listener, with a value of ``ssl.client.auth``. Raises SecurityError."""
+    return _context(settings, _stamps(settings), client_auth)
 
 
 def refusal(error: Exception, where: str, settings: TlsSettings) -> SecurityError | None:
     """The ``SecurityError`` for ``error``, if it is one that retrying cannot fix."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        return _error(_distrust(error, where))
+        return _error(distrust(error, where))
     reason = getattr(error, "reason", None) or ""
     if "WRONG_VERSION_NUMBER" in reason or "RECORD_LAYER_FAILURE" in reason:
         return _error(
@@ -123,9 +146,16 @@ def refusal(error: Exception, where: str, settings: TlsSettings) -> SecurityErro
 
 
 @lru_cache(maxsize=16)
-def _context(settings: TlsSettings, stamps: tuple[tuple[int, int], ...]) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = settings.checks_host
+def _context(
+    settings: TlsSettings, stamps: tuple[tuple[int, int], ...], client_auth: str | None
+) -> ssl.SSLContext:
+    """``client_auth`` is None on the side of the client."""
+    if client_auth is None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = settings.checks_host
+    else:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.verify_mode = _CLIENT_AUTH[client_auth]
     context.minimum_version = _VERSIONS[settings.min_version]
     context.maximum_version = _VERSIONS[settings.max_version]
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
@@ -197,14 +227,19 @@ def _check_is_pem(store: str, path: str) -> None:
         raise _error(f"ssl.{store}.location={path} is not PEM: {remedy(store, path)}")
 
 
-def _stamp(path: str) -> tuple[int, int]:
+def _stamps(settings: TlsSettings) -> tuple[tuple[int, int], ...]:
+    stores = ("truststore", settings.truststore_location), ("keystore", settings.keystore_location)
+    return tuple(_stamp(store, path) for store, path in stores if path is not None)
+
+
+def _stamp(store: str, path: str) -> tuple[int, int]:
     """A value that changes when the file changes."""
     try:
         # Opened as well, so that an unreadable file is reported by name.
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
     except OSError as error:
-        raise _error(f"{path} cannot be read: {error.strerror}") from None
+        raise _error(f"ssl.{store}.location={path} cannot be read: {error.strerror}") from None
     return status.st_mtime_ns, status.st_size
 
 
@@ -221,7 +256,8 @@ def _rewrapped(text: str) -> str:
     return "\n".join(blocks)
 
 
-def _distrust(error: ssl.SSLCertVerificationError, where: str) -> str:
+def distrust(error: ssl.SSLCertVerificationError, where: str) -> str:
+    """Why the certificate of a server is refused, and what to do."""
     said = error.verify_message
     if error.verify_code in _OTHER_NAME:
         return (

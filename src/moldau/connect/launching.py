@@ -1,6 +1,6 @@
 """Makes workers of their real parts: Spark, the REST API, the plugins of this installation."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from moldau.connect.config.validation import validate
 from moldau.connect.engine_api import Engine, Listener
@@ -9,10 +9,11 @@ from moldau.connect.herder_api import Json
 from moldau.connect.late_engine import LateEngine
 from moldau.connect.log_levels import LogLevels
 from moldau.connect.plugins import Plugins
+from moldau.connect.rest.forwarding import Forwarding
 from moldau.connect.rest.server import RestServer
 from moldau.connect.stores.offset_store import OffsetStore
 from moldau.connect.worker import Worker
-from moldau.connect.worker_config import WorkerConfig, parse_listener
+from moldau.connect.worker_config import WorkerConfig
 
 
 def make_worker(
@@ -34,14 +35,14 @@ def make_worker(
         return LateEngine(load)
 
     def make_rest(herder: ConnectHerder, worker: WorkerConfig) -> RestServer:
-        admin: Sequence[str] | None = worker.values["admin.listeners"]
         return RestServer(
             herder,
             found,
             worker.listeners,
             worker.properties,
             levels=levels,
-            admin_listeners=None if admin is None else [parse_listener(each) for each in admin],
+            admin_listeners=worker.admin_listeners,
+            send_on=Forwarding(worker.forwarding_tls),
         ).start()
 
     def check(class_name: str, wanted: Mapping[str, str]) -> Json:

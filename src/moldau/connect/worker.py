@@ -45,8 +45,8 @@ class RestServer(Protocol):
     """The REST API as the worker sees it."""
 
     @property
-    def port(self) -> int:
-        """The port of the first listener."""
+    def ports(self) -> list[int]:
+        """The port of each listener."""
 
     def close(self) -> None:
         """Answer no more requests."""
@@ -158,13 +158,14 @@ class Worker:
     def url(self) -> str:
         """Where this worker's REST API is advertised."""
         assert self._rest is not None, "it listens after start()"
-        return self.config.advertised_url(self._rest.port)
+        return self.config.advertised_url(self._rest.ports)
 
     def start(self) -> None:
         """Listen, and begin to start the rest. Returns at once.
 
         Raises:
             OSError: the REST API cannot listen there.
+            ConfigError: a key or a certificate of a listener cannot be used.
         """
         for warning in self.config.warnings:
             log.warning("%s", warning)

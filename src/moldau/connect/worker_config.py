@@ -7,15 +7,25 @@ itself a worker listens on the loopback address only.
 """
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from moldau.client.security import Security, is_security_setting, parse_security
 from moldau.config.properties import parse_properties
 from moldau.connect.config.errors import ConfigError, invalid
+from moldau.connect.listeners import (
+    ADMIN_LISTENERS,
+    CLIENT_AUTH,
+    LISTENERS,
+    ListenerTls,
+    RestListener,
+    advertised,
+    is_listener_setting,
+    parse_listeners,
+    parse_tls_of,
+)
 from moldau.connect.providers import Providers
 from moldau.connect.stores.topic_log import ClientSettings, TopicSettings
 from moldau.connect.worker_settings import (
@@ -27,7 +37,6 @@ from moldau.connect.worker_settings import (
     nearest_setting,
 )
 
-DEFAULT_PORT: Final = 8083
 # Settings of internal topics that Kafka does not leave to the user.
 _NOT_TOPIC_SETTINGS: Final = (
     "topic",
@@ -109,7 +118,7 @@ class WorkerConfig:
         shared = {
             name: value
             for name, value in self.properties.items()
-            if name == "bootstrap.servers" or is_security_setting(name)
+            if name == "bootstrap.servers" or _is_of_clients(name)
         }
         own = {
             name.removeprefix(prefix): value
@@ -136,18 +145,35 @@ class WorkerConfig:
             configs,
         )
 
-    @property
-    def listeners(self) -> list[tuple[str, int]]:
-        """Host and port of each REST listener; an empty host is every interface."""
-        return [parse_listener(text) for text in self.values["listeners"]]
+    @cached_property
+    def listeners(self) -> list[RestListener]:
+        """The listeners of the REST API."""
+        return parse_listeners(LISTENERS, self.values[LISTENERS], self.properties)
 
-    def advertised_url(self, port: int) -> str:
-        """Where other workers reach this one, whose first listener is bound to ``port``."""
-        host = self.values["rest.advertised.host.name"] or self.listeners[0][0]
+    @cached_property
+    def admin_listeners(self) -> list[RestListener] | None:
+        """The listeners of ``/admin``: None for those of the REST API, none at all if empty."""
+        given = self.values[ADMIN_LISTENERS]
+        return None if given is None else parse_listeners(ADMIN_LISTENERS, given, self.properties)
+
+    def forwarding_tls(self) -> ListenerTls:
+        """How other workers are reached over HTTPS: with the settings of the listeners.
+
+        Raises:
+            ConfigError: one of them is invalid.
+        """
+        return parse_tls_of(LISTENERS, self.properties)
+
+    def advertised_url(self, ports: Sequence[int]) -> str:
+        """Where other workers reach this one, whose listeners are bound to ``ports``."""
+        listener = advertised(self.listeners, self.values)
+        port = ports[self.listeners.index(listener)]
+        host = self.values["rest.advertised.host.name"] or listener.host
         if host in ("", "0.0.0.0", "::"):
             host = socket.gethostname()
         host = f"[{host}]" if ":" in host else host
-        return f"http://{host}:{self.values['rest.advertised.port'] or port}/"
+        scheme = (self.values["rest.advertised.listener"] or listener.scheme).lower()
+        return f"{scheme}://{host}:{self.values['rest.advertised.port'] or port}/"
 
     @property
     def exactly_once_source(self) -> bool:
@@ -161,14 +187,16 @@ class WorkerConfig:
 
     def _security(self, overrides: Mapping[str, str]) -> Security:
         try:
-            return parse_security({**self.properties, **overrides})
+            given = {**self.properties, **overrides}
+            return parse_security({n: value for n, value in given.items() if _is_of_clients(n)})
         except ValueError as error:
             raise ConfigError(str(error)) from None
 
     def _check(self) -> None:
         """What no single setting says. Read once here, so that a mistake is found at the start."""
         assert self.security is not None
-        assert self.listeners
+        listeners, _ = self.listeners, self.admin_listeners
+        advertised(listeners, self.values)
         if not self.is_distributed:
             return
         names = [self.values[f"{each}.storage.topic"] for each in _STORAGES]
@@ -184,20 +212,14 @@ class WorkerConfig:
             raise invalid("heartbeat.interval.ms", heartbeat_ms, reason)
 
 
-def parse_listener(text: str) -> tuple[str, int]:
-    """Host and port of ``http://host:port``. Raises ConfigError."""
-    parts = urlsplit(text.strip())
-    if parts.scheme.lower() == "https":
-        reason = "HTTPS is not supported. Listen with http on a private address, behind a proxy"
-        raise invalid("listeners", text, f"{reason} that speaks TLS")
-    try:
-        port = parts.port
-    except ValueError:
-        port = None
-    if parts.scheme.lower() != "http" or port is None:
-        reason = f"write http://host:port, such as http://127.0.0.1:{DEFAULT_PORT}"
-        raise invalid("listeners", text, reason)
-    return parts.hostname or "", port
+def _is_of_clients(name: str) -> bool:
+    """Whether it is a security setting of clients, and not only of listeners."""
+    return is_security_setting(name) and name != CLIENT_AUTH
+
+
+def _is_of_tls(name: str) -> bool:
+    """Whether it is a security setting of clients or listeners."""
+    return is_security_setting(name) or is_listener_setting(name)
 
 
 def _warnings(given: Mapping[str, str], distributed: bool) -> list[str]:
@@ -208,7 +230,7 @@ def _warnings(given: Mapping[str, str], distributed: bool) -> list[str]:
     for name in sorted(given):
         if name in IGNORED:
             found.append(f"{name} has no effect: {IGNORED[name]}")
-        elif name in known or name.startswith(KNOWN_PREFIXES) or is_security_setting(name):
+        elif name in known or name.startswith(KNOWN_PREFIXES) or _is_of_tls(name):
             continue
         elif name.startswith(IGNORED_PREFIXES):
             found.append(f"{name} has no effect here")

@@ -60,11 +60,18 @@ def _add_rest(definition: ConfigDef) -> None:
         "http://127.0.0.1:8083",
         validator=ValidList(is_empty_allowed=False),
         importance=_LOW,
-        doc="Where the REST API listens: http://host:port. Without a host, on every interface.",
+        doc="Where the REST API listens: http://host:port or https://host:port. Without a host, "
+        "on every interface.",
     )
     definition.define("rest.advertised.host.name", Type.STRING, None, importance=_LOW)
     definition.define("rest.advertised.port", Type.INT, None, importance=_LOW)
-    definition.define("rest.advertised.listener", Type.STRING, None, importance=_LOW)
+    definition.define(
+        "rest.advertised.listener",
+        Type.STRING,
+        None,
+        importance=_LOW,
+        doc="Where other workers send requests: http if there is such a listener, by default.",
+    )
     definition.define("access.control.allow.origin", Type.STRING, "", importance=_LOW)
     definition.define("access.control.allow.methods", Type.STRING, "", importance=_LOW)
     definition.define("admin.listeners", Type.LIST, None, importance=_LOW)
@@ -194,7 +201,7 @@ IGNORED: Final[Mapping[str, str]] = {
     "inter.worker.signature.algorithm": _PROTOCOL,
     "inter.worker.verification.algorithms": _PROTOCOL,
 }
-IGNORED_PREFIXES: Final = ("metrics.", "listeners.https.", "internal.", "response.http.headers.")
+IGNORED_PREFIXES: Final = ("metrics.", "internal.", "response.http.headers.")
 # Settings with a name that goes on, and of the clients of the worker itself.
 KNOWN_PREFIXES: Final = (
     "key.converter.",

@@ -11,7 +11,7 @@ import pytest
 from moldau.connect.connector import OffsetReader, SourceConnector
 from moldau.connect.data.errors import RetriableError
 from moldau.connect.data.record import SourceRecord
-from moldau.connect.engine.polling import Poller, StoredReader, last_offsets
+from moldau.connect.engine.polling import MANY_ROWS, Poller, StoredReader, last_offsets
 from moldau.connect.engine.runs import RunDirectory
 from moldau.connect.engine.source_rows import as_batch
 
@@ -95,6 +95,31 @@ def test_everything_that_was_polled_is_taken_once_with_the_last_offsets(started:
     assert found == ["1", "2", "3"]
     assert offsets == [(PLACE, {"next": 4})]
     assert poller.take(0.01) is None
+
+
+def test_after_many_records_more_are_collected_until_there_are_none(
+    directory: RunDirectory,
+) -> None:
+    may_poll = {1: threading.Event(), 2: threading.Event()}
+
+    class Stream(Scripted):
+        def poll(self) -> list[SourceRecord]:
+            if self.polls in may_poll:
+                may_poll[self.polls].wait(60)
+            return super().poll()
+
+    source = Stream([record(0)] * MANY_ROWS, [record(1)], [record(2)])
+    poller = Poller(
+        source, lambda: None, rows, lambda _: None, directory, StoredReader([]), linger_s=3600
+    )
+    poller.start()
+    assert len(values(poller, MANY_ROWS)[0]) == MANY_ROWS
+    may_poll[1].set()
+    # The source has given a record since, or will soon; it may have more.
+    assert poller.take(0.05) is None
+    may_poll[2].set()
+    assert values(poller, 2)[0] == ["1", "2"]
+    poller.stop()
 
 
 def test_an_error_comes_after_the_records_before_it(started: Any) -> None:

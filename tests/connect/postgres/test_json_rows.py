@@ -10,6 +10,7 @@ from moldau.connect.connectors.postgres.pgoutput import Relation
 from moldau.connect.connectors.postgres.tables import ColumnFacts, TableFacts
 from moldau.connect.connectors.postgres.types import TypeFacts
 from moldau.connect.converters.json_converter import JsonConverter
+from moldau.record import row_json
 from tests.connect.postgres.recorded import NOW_NS, describe, messages
 
 Written = tuple[str, bytes | None, bytes | None, dict[str, object]]
@@ -31,6 +32,10 @@ COLUMNS: list[tuple[str, int, int, list[str | None]]] = [
     ("bytea", 17, -1, ["\\x00ff10", "\\x", None]),
     ("uuid", 2950, -1, ["a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11", None, None]),
     ("jsonb", 3802, -1, ['{"a": [1, "ü"]}', "null", None]),
+    ("numeric", 1700, (18 << 16 | 2) + 4, ["-9999999999999999.99", "9007199254740993.00", "-0.00"]),
+    ("numeric", 1700, (5 << 16 | 1) + 4, ["-12.8", "12.8", "-1234.5"]),
+    ("timestamptz", 1184, 0, ["2024-02-29 12:34:56+00", "10000-01-01 00:00:00+00", None]),
+    ("timestamptz", 1184, 3, ["2024-02-29 12:34:56.7+00", "0044-03-15 00:00:00+00 BC", None]),
 ]
 
 
@@ -54,6 +59,12 @@ def written(record: Record, keys: JsonConverter, values: JsonConverter) -> Writt
 
 def read(changes: ChangeReader, log: list[tuple[int, bytes]]) -> list[Record]:
     return [record for lsn, data in log for record in changes.read(lsn, data, NOW_NS + lsn)]
+
+
+@pytest.fixture(params=[True, False], ids=["by plans", "by functions"], autouse=True)
+def has_plans(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are written by ``row_json``, compiled or not, and by the functions of columns."""
+    monkeypatch.setattr(row_json, "IS_COMPILED", request.param)
 
 
 CONFIG = {"topic.prefix": 'sr"v', "database.dbname": "shop"}
@@ -109,6 +120,22 @@ def test_every_type(options: dict[str, str], is_required: bool) -> None:
     usual = read(ChangeReader(parsed, facts, None), _log(6))
     quick = read(ChangeReader(parsed, facts, None, json=both), _log(6))
     assert [type(record) for record in quick] == [CapturedChange] * 6
+    assert [written(each, *both) for each in quick] == [written(each, *both) for each in usual]
+
+
+def test_a_table_without_columns() -> None:
+    begin, relation = _log(0)
+    relation = (101, relation[1][: relation[1].index(b"d\0") + 1] + struct.pack(">H", 0))
+    insert = (200, b"I" + struct.pack(">I", 7) + b"N" + struct.pack(">H", 0))
+    both = converters()
+    parsed, log = settings.parse(CONFIG), [begin, relation, insert]
+
+    def facts(relation: Relation) -> TableFacts:
+        return TableFacts(relation.schema, relation.table)
+
+    usual = read(ChangeReader(parsed, facts, None), log)
+    quick = read(ChangeReader(parsed, facts, None, json=both), log)
+    assert [type(record) for record in quick] == [CapturedChange]
     assert [written(each, *both) for each in quick] == [written(each, *both) for each in usual]
 
 

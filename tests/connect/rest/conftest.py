@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from moldau.connect.listeners import RestListener
 from moldau.connect.rest.server import RestServer
 from tests.connect.config.connectors import plugins
 from tests.connect.rest.memory_herder import MemoryHerder
 
-LOOPBACK = [("127.0.0.1", 0)]
+LOOPBACK = [RestListener("127.0.0.1", 0)]
 SOURCE = {"connector.class": "Lines", "topic": "t"}
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from moldau.clock import ManualClock
 from moldau.connect.config.errors import ConfigError
+from moldau.connect.listeners import RestListener
 from moldau.connect.log_levels import LogLevels
 from moldau.connect.rest.response_headers import parse_rules
 from moldau.connect.rest.server import MAX_BODY_BYTES, RestServer
@@ -318,7 +319,7 @@ def test_an_active_worker_out_of_reach_is_an_error_that_says_so(
 
 def test_an_address_in_use_is_named(server: RestServer, herder: MemoryHerder) -> None:
     with pytest.raises(OSError, match=f"127.0.0.1:{server.port}.*listeners"):
-        RestServer(herder, herder.plugins, [("127.0.0.1", server.port)], {})
+        RestServer(herder, herder.plugins, [RestListener("127.0.0.1", server.port)], {})
 
 
 def test_close_ends_open_connections(herder: MemoryHerder) -> None:

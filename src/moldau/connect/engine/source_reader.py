@@ -47,6 +47,8 @@ WAIT_MS: Final = "wait"
 IS_LOCAL: Final = "local"
 COLUMNS: Final = "path string, data binary, progress string"
 _DEFAULT_FLUSH_MS: Final = 60_000
+# How long many records are collected, at most: longer batches would cost little less.
+_LINGER_S: Final = 1.0
 
 
 class ConnectSource(DataSource):
@@ -102,7 +104,7 @@ class ConnectReader(DataSourceStreamReader):
         try:
             if self._poller is None:
                 self._directory.put_process()
-                self._poller = new_poller(self._directory)
+                self._poller = new_poller(self._directory, min(self._wait_s, _LINGER_S))
                 self._poller.start()
             polled = self._poller.take(self._wait_s)
         except BaseException as error:
@@ -157,7 +159,7 @@ class ConnectReader(DataSourceStreamReader):
         return Piece(None, sink.getvalue().to_pybytes(), progress)
 
 
-def new_poller(directory: RunDirectory) -> Poller:
+def new_poller(directory: RunDirectory, linger_s: float) -> Poller:
     """The connector of a run with everything that its records pass through, not yet started."""
     spec, offsets = directory.spec()
     hide_in_output(spec.secrets)
@@ -198,6 +200,7 @@ def new_poller(directory: RunDirectory) -> Poller:
         stored,
         make_arrow_rows=arrow_rows if is_passed_on else maker.arrow_rows,
         interval_s=interval_ms(spec) / 1000,
+        linger_s=linger_s,
     )
 
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import repeat
+from operator import attrgetter
 from typing import Any, Final
 
 import pyarrow as pa
@@ -46,6 +47,8 @@ class RowMaker:
 
     def rows(self, records: Iterable[SourceRecord | ConvertedRecord]) -> pa.RecordBatch:
         """The rows of the records that are left; those that fail are handled by the policy."""
+        if isinstance(records, list) and (converted := _converted(records)) is not None:
+            return converted
         made: list[Row] = []
         for record in records:
             if isinstance(record, ConvertedRecord):
@@ -137,6 +140,26 @@ class RowMaker:
         if isinstance(headers, Skipped) or isinstance(key, Skipped) or isinstance(value, Skipped):
             return None
         return changed.topic, changed.partition, key, value, changed.timestamp_ms, headers
+
+
+def _converted(records: list[Any]) -> pa.RecordBatch | None:
+    """The rows of records that are all converted already, and for one topic; else None."""
+    if not all(issubclass(kind, ConvertedRecord) for kind in set(map(type, records))):
+        return None
+    topics = set(map(attrgetter("topic"), records))
+    if len(topics) != 1:
+        return None
+    count = len(records)
+    keys = list(map(attrgetter("key"), records))
+    arrays = [
+        repeated(topics.pop(), count),
+        pa.nulls(count, pa.int32()),
+        pa.nulls(count, pa.binary()) if keys.count(None) == count else cells(keys, pa.binary()),
+        cells(list(map(attrgetter("value"), records)), pa.binary()),
+        pa.nulls(count, _TIME),
+        pa.nulls(count, _HEADERS),
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
 
 def as_batch(rows: Sequence[Row]) -> pa.RecordBatch:

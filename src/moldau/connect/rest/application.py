@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 
 from moldau.connect.config.errors import ConfigError
 from moldau.connect.data.errors import ConnectError
-from moldau.connect.rest.forwarding import forward
+from moldau.connect.rest.forwarding import Forwarding
 from moldau.connect.rest.messages import Request, Response, error
 from moldau.connect.rest.routing import Route, Router
 from moldau.connect.rest_errors import Forward, RestError
@@ -19,10 +19,11 @@ class Application:
     def __init__(
         self,
         routes: Iterable[Route],
-        send_on: Callable[[Request, str], Response] = forward,
+        send_on: Callable[[Request, str], Response] | None = None,
     ) -> None:
+        """``send_on`` forwards a request to the worker at a URL."""
         self._router = Router(routes)
-        self._send_on = send_on
+        self._send_on = send_on or Forwarding()
 
     def handle(self, request: Request) -> Response:
         """The response to ``request``. Never raises."""

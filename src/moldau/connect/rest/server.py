@@ -1,4 +1,4 @@
-"""Listens for HTTP/1.1 and hands requests to an ``Application``.
+"""Listens for HTTP/1.1, with TLS or without, and hands requests to an ``Application``.
 
 One thread per connection, connections stay open between requests. A request may have a body of
 1 MiB at most: configs are small, and whoever sends more has made a mistake that is better named
@@ -8,15 +8,18 @@ than read.
 import contextlib
 import logging
 import socket
+import ssl
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http.server import BaseHTTPRequestHandler
 from socketserver import TCPServer, ThreadingMixIn
 from typing import Any, Final, Self
 from urllib.parse import parse_qs, unquote
 
 from moldau.clock import SystemClock
+from moldau.connect.config.errors import ConfigError
 from moldau.connect.herder_api import Herder
+from moldau.connect.listeners import RestListener
 from moldau.connect.log_levels import LogLevels
 from moldau.connect.plugins import Plugins
 from moldau.connect.rest.admin import Loggers
@@ -26,6 +29,7 @@ from moldau.connect.rest.messages import REASONS, Request, Response, error
 from moldau.connect.rest.plugins import ConnectorPlugins
 from moldau.connect.rest.response_headers import ResponseHeaders
 from moldau.connect.rest.root import Root
+from moldau.connect.rest.tls import ListenerContext, say_goodbye
 from moldau.connect.rest_errors import RestError
 from moldau.version import VERSION
 
@@ -40,31 +44,30 @@ _DRAIN_BYTES: Final = 16 << 20
 _MAX_LINE: Final = 65_536
 _RETRY_S: Final = 0.5
 
-Address = tuple[str, int]
-
 
 class RestServer:
     """The REST API of a worker, from ``start`` to ``close``.
 
     Args:
-        listeners: host and port of each; an empty host is every interface, port 0 a free one.
         settings: of the worker; those of ``topic.tracking`` and response headers matter here.
         admin_listeners: where ``/admin`` is served: None with the rest, none at all if empty.
+        send_on: forwards a request to the worker at a URL.
 
     Raises:
         OSError: if an address cannot be used.
-        ConfigError: if ``response.http.headers.config`` is invalid.
+        ConfigError: if ``response.http.headers.config`` is invalid, or the key of a listener.
     """
 
     def __init__(
         self,
         herder: Herder,
         plugins: Plugins,
-        listeners: Sequence[Address],
+        listeners: Sequence[RestListener],
         settings: Mapping[str, str],
         *,
         levels: LogLevels | None = None,
-        admin_listeners: Sequence[Address] | None = None,
+        admin_listeners: Sequence[RestListener] | None = None,
+        send_on: Callable[[Request, str], Response] | None = None,
     ) -> None:
         headers = ResponseHeaders(settings, SystemClock())
         admin = Loggers(herder, levels or LogLevels()).routes()
@@ -75,17 +78,21 @@ class RestServer:
         ]
         if admin_listeners is None:
             routes += admin
+        public = Application(routes, send_on)
+        wanted = [(each, public) for each in listeners]
+        wanted += [(each, Application(admin, send_on)) for each in admin_listeners or ()]
         self._listeners: list[_Listener] = []
         try:
-            for address in listeners:
-                self._listeners.append(_Listener(address, Application(routes), headers))
-            for address in admin_listeners or ():
-                self._listeners.append(_Listener(address, Application(admin), headers))
+            for address, application in wanted:
+                self._listeners.append(_Listener(address, application, headers))
         except OSError as problem:
             self.close()
-            host, port = address
-            message = f"the REST API cannot listen on {host or '*'}:{port}: {problem.strerror}"
+            host, port = address.host or "*", address.port
+            message = f"the REST API cannot listen on {host}:{port}: {problem.strerror}"
             raise OSError(problem.errno, f"{message}; see listeners in the properties") from None
+        except ConfigError:
+            self.close()
+            raise
 
     @property
     def port(self) -> int:
@@ -121,18 +128,18 @@ class _Listener(ThreadingMixIn, TCPServer):
     server_address: Any
 
     def __init__(
-        self, address: Address, application: Application, headers: ResponseHeaders
+        self, address: RestListener, application: Application, headers: ResponseHeaders
     ) -> None:
-        host = address[0]
-        if ":" in host:
+        if ":" in address.host:
             self.address_family = socket.AF_INET6
+        self._tls = None if address.tls is None else ListenerContext(address.tls)
         self.application = application
         self.headers = headers
         self._connections: set[socket.socket] = set()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._closing = threading.Event()
-        super().__init__(address, _Connection)
+        super().__init__((address.host, address.port), _Connection)
 
     def start(self) -> None:
         self._thread = threading.Thread(target=self._accept, name="connect-rest", daemon=True)
@@ -161,17 +168,34 @@ class _Listener(ThreadingMixIn, TCPServer):
         with self._lock:
             connections = list(self._connections)
         for connection in connections:
+            # Not that of TLS, after which a thread that still answers would send plain text.
             with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+                socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
     def process_request(self, request: Any, client_address: Any) -> None:
+        if self._tls is not None:
+            try:
+                request = self._tls.wrap(request)
+            except OSError:
+                # The client is gone already.
+                self.handle_error(request, client_address)
+                self.shutdown_request(request)
+                return
         with self._lock:
             self._connections.add(request)
         super().process_request(request, client_address)
 
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        # In the thread of the connection: a client that is slow to shake hands delays no other.
+        if self._tls is not None:
+            self._tls.shake_hands(request)
+        super().finish_request(request, client_address)
+
     def shutdown_request(self, request: Any) -> None:
         with self._lock:
             self._connections.discard(request)
+        if isinstance(request, ssl.SSLSocket):
+            say_goodbye(request)
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:

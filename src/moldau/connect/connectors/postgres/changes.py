@@ -11,7 +11,7 @@ from typing import Any, Final
 from moldau.connect.connectors.postgres import envelope
 from moldau.connect.connectors.postgres.json_rows import JsonTable
 from moldau.connect.connectors.postgres.pgoutput import (
-    UNCHANGED,
+    NEW_ROW_AT,
     Begin,
     Commit,
     Delete,
@@ -23,7 +23,7 @@ from moldau.connect.connectors.postgres.pgoutput import (
     Truncate,
     Update,
     decode,
-    new_row,
+    starts_of_new_rows,
 )
 from moldau.connect.connectors.postgres.position import Position
 from moldau.connect.connectors.postgres.settings import Settings
@@ -47,22 +47,39 @@ Record = SourceRecord | ConvertedRecord
 
 
 class CapturedChange(ConvertedRecord):
-    """A change as JSON."""
+    """A change as JSON. It is known by its place in the log: few are asked for their position."""
 
-    __slots__ = ("_position",)
+    __slots__ = ("_begin", "_commit_lsn", "_kind", "_lsn")
 
     def __init__(
-        self, topic: str, key: bytes | None, value: bytes, partition: dict[str, Any], at: Position
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes,
+        partition: dict[str, Any],
+        lsn: int,
+        begin: Begin,
+        commit_lsn: int | None,
+        kind: str,
     ) -> None:
         self.topic = topic
         self.key = key
         self.value = value
         self.source_partition = partition
-        self._position = at
+        self._lsn = lsn
+        self._begin = begin
+        self._commit_lsn = commit_lsn
+        self._kind = kind
+
+    @property
+    def position(self) -> Position:
+        """How far the log is read with this change."""
+        begin = self._begin
+        return Position(self._lsn, begin.xid, self._commit_lsn, begin.commit_us, self._kind)
 
     @property
     def source_offset(self) -> dict[str, Any]:
-        return self._position.to_offset()
+        return self.position.to_offset()
 
 
 def _key_of(relation: Relation, facts: TableFacts) -> tuple[str, ...]:
@@ -98,7 +115,8 @@ class ChangeReader:
         self._tables: dict[int, Table | None] = {}
         # Headers would have to be converted too.
         self._json = None if self._headers else json
-        self._json_tables: dict[int, JsonTable] = {}
+        # By how a message begins: the table, and the kind of its changes.
+        self._json_tables: dict[bytes, tuple[JsonTable, str, str]] = {}
         self._begin = _NO_TRANSACTION
         self._is_done = False
         self._partition = settings.partition
@@ -108,10 +126,15 @@ class ChangeReader:
         self.commit_lsn = position.commit_lsn if position is not None else None
         self.is_in_transaction = False
         self._position = position
+        # The change that has moved us further, if its position was not asked for yet.
+        self._last: CapturedChange | None = None
 
     @property
     def position(self) -> Position | None:
         """How far we are; None before the first message."""
+        if self._last is not None:
+            self._position = self._last.position
+            self._last = None
         return self._position
 
     def read(self, lsn: int, data: bytes, now_ns: int) -> Sequence[Record]:
@@ -121,7 +144,9 @@ class ChangeReader:
         if self._json_tables and not (self._stored is not None and self._was_read(lsn)):
             written = self._write_json(lsn, data, now_ns)
             if written is not None:
+                self._last = written
                 return (written,)
+        self._position = self.position
         message = decode(data)
         if isinstance(message, Insert | Update | Delete):
             if self._is_done or self._was_read(lsn):
@@ -142,26 +167,24 @@ class ChangeReader:
         """The record of a change of which the log has just a new row; None for any other message,
         and for what cannot be written.
         """
-        found = new_row(data)
+        found = self._json_tables.get(data[:NEW_ROW_AT])
         if found is None:
             return None
-        op, relation, row = found
-        table = self._json_tables.get(relation)
-        if table is None or UNCHANGED in row:
-            return None
+        table, op, kind = found
+        begin, commit_lsn = self._begin, self.commit_lsn
         try:
-            key = None if table.key is None else table.key(row)
-            begin, commit_lsn = self._begin, self.commit_lsn
-            value = table.change(op, table.row(row), begin, commit_lsn, lsn, now_ns)
+            written = table.written(op, data, begin, commit_lsn, lsn, now_ns)
         except _UNWRITABLE:
             return None
-        kind = "INSERT" if op == "c" else "UPDATE"
-        self._position = at = Position(lsn, begin.xid, commit_lsn, begin.commit_us, kind)
-        return CapturedChange(table.topic, key, value, self._partition, at)
+        if written is None:
+            return None
+        key, value = written
+        topic, partition = table.topic, self._partition
+        return CapturedChange(topic, key, value, partition, lsn, begin, commit_lsn, kind)
 
     def restart(self) -> None:
         """The log will be read again from an earlier point: what is known to be read is skipped."""
-        self._stored = self._position
+        self._stored = self.position
         self._begin = _NO_TRANSACTION
         self.is_in_transaction = False
         self._is_done = False
@@ -192,12 +215,15 @@ class ChangeReader:
                 self._relations[message.oid] = message, facts
                 table = self._make_table(message, facts)
                 self._tables[message.oid] = table
-                self._json_tables.pop(message.oid, None)
+                insert, update = starts_of_new_rows(message.oid)
+                self._json_tables.pop(insert, None)
+                self._json_tables.pop(update, None)
                 # What is left out is cheap to leave out.
                 if self._json and table and not self._settings.skipped & {"c", "u"}:
                     server, database = self._settings.server, self._settings.database
                     made = JsonTable(table, *self._json, server, database)
-                    self._json_tables[message.oid] = made
+                    self._json_tables[insert] = made, "c", "INSERT"
+                    self._json_tables[update] = made, "u", "UPDATE"
         elif isinstance(message, Truncate):
             if not (self._is_done or self._was_read(lsn)):
                 return self._truncate(message, lsn, now_ns)

@@ -122,7 +122,8 @@ _COMMIT: Final = struct.Struct(">BQQq")
 _COLUMN: Final = struct.Struct(">Ii")
 _NULL, _UNCHANGED, _TEXT, _BINARY = b"nutb"
 _INSERT, _UPDATE, _DELETE, _BEGIN_TAG, _COMMIT_TAG = b"IUDBC"
-_NEW: Final = ord("N")
+# Where a new row begins that nothing comes before: after the kind, the relation and its mark.
+NEW_ROW_AT: Final = 6
 _LENGTH: Final = struct.Struct(">I").unpack_from
 
 
@@ -151,21 +152,18 @@ def decode(data: bytes) -> Message:
         raise _cut_short(data) from error
 
 
-def new_row(data: bytes) -> tuple[str, int, Row] | None:
-    """``c`` or ``u``, the relation and the new row of an insert, or of an update that has no old
-    one; None for any other message.
+def starts_of_new_rows(relation: int) -> tuple[bytes, bytes]:
+    """How an insert begins, and an update without an old row: the new one is at ``NEW_ROW_AT``."""
+    oid = relation.to_bytes(4, "big")
+    return b"I" + oid + b"N", b"U" + oid + b"N"
 
-    Raises as ``decode`` does.
-    """
-    # The row comes right after its mark: the others have an old one first.
-    kind = data[0] if len(data) > 5 and data[5] == _NEW else 0
-    if kind != _INSERT and kind != _UPDATE:
-        return None
+
+def new_row(data: bytes) -> Row:
+    """The row at ``NEW_ROW_AT``. Raises as ``decode`` does."""
     try:
-        row = _row(data, 6)[0]
+        return _row(data, NEW_ROW_AT)[0]
     except (IndexError, struct.error, ValueError) as error:
         raise _cut_short(data) from error
-    return "c" if kind == _INSERT else "u", _LENGTH(data, 1)[0], row
 
 
 def _cut_short(data: bytes) -> ConnectError:

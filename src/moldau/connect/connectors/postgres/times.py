@@ -8,6 +8,7 @@
 """
 
 from datetime import UTC, date, datetime, time, timedelta
+from functools import partial
 from typing import Final
 
 from moldau.connect.connectors.postgres import values
@@ -80,7 +81,7 @@ def timestamp_type(modes: TypeModes, modifier: int) -> ColumnType:
 def zoned_timestamp_type(modes: TypeModes, modifier: int) -> ColumnType:
     digits = _digits(modifier)
     schema = _schema(Type.STRING, "ZonedTimestamp")
-    convert = lambda text: values.zoned_timestamp(text, digits)  # noqa: E731
+    convert = partial(values.zoned_timestamp, digits=digits)
     return ColumnType(schema, convert, "1970-01-01T00:00:00Z")
 
 
