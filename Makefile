@@ -23,7 +23,7 @@ PYTEST := $(BIN)/$(if $(RETRY),python -m tools.run_tests,pytest)
 
 SEEDS ?= 100
 
-.PHONY: run test test-plain check compat torture bench simulate simulate-mutants stalls format generate build compiled clean help
+.PHONY: run test test-plain classes check compat torture bench simulate simulate-mutants stalls format generate build compiled clean help
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -60,6 +60,11 @@ build: $(VENV)/dev.stamp compiled  ## set up the virtual environment and compile
 # The broker does not wait for the compiler: until the modules are compiled it runs plain.
 run: $(VENV)/run.stamp  ## a broker on localhost:9092
 	@$(BIN)/python -m tools.run $(ARGS)
+
+# With it, each of the many sessions of Spark in tests starts with half the work. To make it takes
+# half a minute; without Java there is none.
+classes: $(VENV)/dev.stamp  ## an archive of Spark's classes, with which sessions start sooner
+	-@$(BIN)/python -m moldau.spark.archive_making
 
 # A process has one Spark session, with one configuration: workers and SQL have their own.
 OWN_SPARK := tests/connect_spark tests/sql
