@@ -84,7 +84,7 @@ check: $(VENV)/dev.stamp  ## lint, types, layers
 	$(BIN)/python -m moldau.protocol.generator --check
 
 COMPAT_DIRS := KAFKA_DIR SPARK_CONNECTOR_DIR KAFKA_STREAMS_DIR CONNECT_CLIENT_DIR DEBEZIUM_DIR
-compat: build $(foreach dir,$(COMPAT_DIRS),$($(dir))/READY)  ## clients and tools of other ecosystems
+compat: build $(foreach dir,$(COMPAT_DIRS),$($(dir))/READY) $(KAFKA_DIR)/classes.jsa  ## clients and tools of other ecosystems
 	$(foreach dir,$(COMPAT_DIRS),$(dir)=$($(dir))) $(PYTEST) tests/compat $(PARALLEL) $(COMPAT_WORKERS) -rs $(ARGS)
 
 # What compat does for seconds or a few times, for an hour or dozens of times.
@@ -98,7 +98,7 @@ torture: export DEBEZIUM_ROWS ?= 100000
 TORTURES := $(addprefix tests/compat/test_,replication_torment.py transaction_torment.py mixed_replication.py \
 	mixed_transactions.py quorum_changes.py transaction_copier.py spark_exactly_once.py capture_kills.py \
 	connect_kills.py jdbc_kills.py lake_kills.py connect_transforms.py postgres_debezium.py)
-torture: build $(foreach dir,$(COMPAT_DIRS),$($(dir))/READY)  ## the long forms of tests with faults, for hours: TORMENT_SECONDS=600, or ARGS=tests/...
+torture: build $(foreach dir,$(COMPAT_DIRS),$($(dir))/READY) $(KAFKA_DIR)/classes.jsa  ## the long forms of tests with faults, for hours: TORMENT_SECONDS=600, or ARGS=tests/...
 	$(foreach dir,$(COMPAT_DIRS),$(dir)=$($(dir))) $(BIN)/pytest -rs -s $(or $(ARGS),$(TORTURES))
 
 bench: build $(KAFKA_DIR)/READY $(SPARK_CONNECTOR_DIR)/READY $(DEBEZIUM_DIR)/READY  ## one table, interleaved with Apache Kafka
@@ -107,6 +107,11 @@ bench: build $(KAFKA_DIR)/READY $(SPARK_CONNECTOR_DIR)/READY $(DEBEZIUM_DIR)/REA
 $(KAFKA_DIR)/READY:
 	@if command -v mvn >/dev/null && command -v java >/dev/null; then tools/install-apache-kafka $(KAFKA_DIR); \
 	else echo "Java 17+ or mvn is not on the path: what needs Apache Kafka will be skipped"; fi
+
+# The tests start Apache Kafka's brokers and tools hundreds of times.
+$(KAFKA_DIR)/classes.jsa: $(KAFKA_DIR)/READY | $(VENV)/dev.stamp
+	@if [ ! -e $< ]; then exit; fi; echo "moldau: archiving the classes of Apache Kafka"; \
+	KAFKA_DIR=$(KAFKA_DIR) $(BIN)/python -m tools.kafka_class_archive || echo "moldau: it goes without"
 
 $(SPARK_CONNECTOR_DIR)/READY:
 	@if command -v mvn >/dev/null && command -v java >/dev/null; then tools/install-spark-connector $(SPARK_CONNECTOR_DIR); \
