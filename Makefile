@@ -23,7 +23,7 @@ PYTEST := $(BIN)/$(if $(RETRY),python -m tools.run_tests,pytest)
 
 SEEDS ?= 100
 
-.PHONY: run test test-plain classes check compat torture bench simulate simulate-mutants stalls format generate build compiled clean help
+.PHONY: run test test-most test-own-spark test-plain classes check compat torture bench simulate simulate-mutants stalls format generate build compiled clean help
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -68,9 +68,13 @@ classes: $(VENV)/dev.stamp  ## an archive of Spark's classes, with which session
 
 # A process has one Spark session, with one configuration: workers and SQL have their own.
 OWN_SPARK := tests/connect_spark tests/sql
-test: build  ## unit and broker tests (Python only)
+test: test-most $(if $(ARGS),,test-own-spark)  ## unit and broker tests (Python only)
+
+test-most: build
 	$(PYTEST) --ignore=tests/compat $(OWN_SPARK:%=--ignore=%) $(PARALLEL) $(TEST_WORKERS) -rs $(ARGS)
-	$(if $(ARGS),,$(foreach tests,$(OWN_SPARK),$(PYTEST) $(tests) -rs &&) true)
+
+test-own-spark: build
+	$(foreach tests,$(OWN_SPARK),$(PYTEST) $(tests) -rs &&) true
 
 # What is compiled has tests on the plain sources as well.
 test-plain: $(VENV)/dev.stamp  ## the tests of compiled modules, on the plain sources
