@@ -23,7 +23,7 @@ PYTEST := $(BIN)/$(if $(RETRY),python -m tools.run_tests,pytest)
 
 SEEDS ?= 100
 
-.PHONY: run test test-plain check compat torture bench simulate simulate-mutants stalls format generate build compiled clean help
+.PHONY: run test test-most test-own-spark test-plain classes check compat torture bench simulate simulate-mutants stalls format generate build compiled clean help
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -61,11 +61,20 @@ build: $(VENV)/dev.stamp compiled  ## set up the virtual environment and compile
 run: $(VENV)/run.stamp  ## a broker on localhost:9092
 	@$(BIN)/python -m tools.run $(ARGS)
 
+# With it, each of the many sessions of Spark in tests starts with half the work. To make it takes
+# half a minute; without Java there is none.
+classes: $(VENV)/dev.stamp  ## an archive of Spark's classes, with which sessions start sooner
+	-@$(BIN)/python -m moldau.spark.archive_making
+
 # A process has one Spark session, with one configuration: workers and SQL have their own.
 OWN_SPARK := tests/connect_spark tests/sql
-test: build  ## unit and broker tests (Python only)
+test: test-most $(if $(ARGS),,test-own-spark)  ## unit and broker tests (Python only)
+
+test-most: build
 	$(PYTEST) --ignore=tests/compat $(OWN_SPARK:%=--ignore=%) $(PARALLEL) $(TEST_WORKERS) -rs $(ARGS)
-	$(if $(ARGS),,$(foreach tests,$(OWN_SPARK),$(PYTEST) $(tests) -rs &&) true)
+
+test-own-spark: build
+	$(foreach tests,$(OWN_SPARK),$(PYTEST) $(tests) -rs &&) true
 
 # What is compiled has tests on the plain sources as well.
 test-plain: $(VENV)/dev.stamp  ## the tests of compiled modules, on the plain sources
@@ -79,7 +88,7 @@ check: $(VENV)/dev.stamp  ## lint, types, layers
 	$(BIN)/python -m moldau.protocol.generator --check
 
 COMPAT_DIRS := KAFKA_DIR SPARK_CONNECTOR_DIR KAFKA_STREAMS_DIR CONNECT_CLIENT_DIR DEBEZIUM_DIR
-compat: build $(foreach dir,$(COMPAT_DIRS),$($(dir))/READY)  ## clients and tools of other ecosystems
+compat: build $(foreach dir,$(COMPAT_DIRS),$($(dir))/READY) $(KAFKA_DIR)/classes.jsa  ## clients and tools of other ecosystems
 	$(foreach dir,$(COMPAT_DIRS),$(dir)=$($(dir))) $(PYTEST) tests/compat $(PARALLEL) $(COMPAT_WORKERS) -rs $(ARGS)
 
 # What compat does for seconds or a few times, for an hour or dozens of times.
@@ -93,7 +102,7 @@ torture: export DEBEZIUM_ROWS ?= 100000
 TORTURES := $(addprefix tests/compat/test_,replication_torment.py transaction_torment.py mixed_replication.py \
 	mixed_transactions.py quorum_changes.py transaction_copier.py spark_exactly_once.py capture_kills.py \
 	connect_kills.py jdbc_kills.py lake_kills.py connect_transforms.py postgres_debezium.py)
-torture: build $(foreach dir,$(COMPAT_DIRS),$($(dir))/READY)  ## the long forms of tests with faults, for hours: TORMENT_SECONDS=600, or ARGS=tests/...
+torture: build $(foreach dir,$(COMPAT_DIRS),$($(dir))/READY) $(KAFKA_DIR)/classes.jsa  ## the long forms of tests with faults, for hours: TORMENT_SECONDS=600, or ARGS=tests/...
 	$(foreach dir,$(COMPAT_DIRS),$(dir)=$($(dir))) $(BIN)/pytest -rs -s $(or $(ARGS),$(TORTURES))
 
 bench: build $(KAFKA_DIR)/READY $(SPARK_CONNECTOR_DIR)/READY $(DEBEZIUM_DIR)/READY  ## one table, interleaved with Apache Kafka
@@ -102,6 +111,11 @@ bench: build $(KAFKA_DIR)/READY $(SPARK_CONNECTOR_DIR)/READY $(DEBEZIUM_DIR)/REA
 $(KAFKA_DIR)/READY:
 	@if command -v mvn >/dev/null && command -v java >/dev/null; then tools/install-apache-kafka $(KAFKA_DIR); \
 	else echo "Java 17+ or mvn is not on the path: what needs Apache Kafka will be skipped"; fi
+
+# The tests start Apache Kafka's brokers and tools hundreds of times.
+$(KAFKA_DIR)/classes.jsa: $(KAFKA_DIR)/READY | $(VENV)/dev.stamp
+	@if [ ! -e $< ]; then exit; fi; echo "moldau: archiving the classes of Apache Kafka"; \
+	KAFKA_DIR=$(KAFKA_DIR) $(BIN)/python -m tools.kafka_class_archive || echo "moldau: it goes without"
 
 $(SPARK_CONNECTOR_DIR)/READY:
 	@if command -v mvn >/dev/null && command -v java >/dev/null; then tools/install-spark-connector $(SPARK_CONNECTOR_DIR); \

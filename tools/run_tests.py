@@ -6,14 +6,19 @@ Moldau; most faults of ours fail again when nothing else runs. The first failure
 output, and what passed only the second time is listed after it: a rare fault may hide there.
 
 All other tests are deterministic, and get no second chance; neither do many failures at once.
+
+Several of these may go on at the same time. What failed waits for all others to end.
 """
 
+import fcntl
 import json
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
-FAILED_TESTS = Path(".pytest_cache/v/cache/lastfailed")
+FAILED_TESTS = "v/cache/lastfailed"
+RUNNING = Path(".pytest_cache/running")
 REAL_PROCESSES = ("cli", "cluster", "compat", "connect_spark", "spark", "sql", "streams")
 AT_MOST = 3
 TESTS_FAILED = 1
@@ -21,14 +26,23 @@ ALONE = ("-n", "0", "--last-failed", "--last-failed-no-failures", "none")
 
 
 def main(arguments: list[str]) -> int:
-    FAILED_TESTS.unlink(missing_ok=True)
+    RUNNING.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as cache, RUNNING.open("w") as lock:
+        # Others that go on in the same folder have a cache of their own.
+        return run_twice([*arguments, "-o", f"cache_dir={cache}"], Path(cache), lock.fileno())
+
+
+def run_twice(arguments: list[str], cache: Path, lock: int) -> int:
+    fcntl.flock(lock, fcntl.LOCK_SH)
     status = run(arguments)
     if status != TESTS_FAILED:
         return status
-    failed = sorted(json.loads(FAILED_TESTS.read_text()))
+    failed = sorted(json.loads((cache / FAILED_TESTS).read_text()))
     if not may_run_again(failed):
         return status
     print(f"\nruns once more, alone: {', '.join(failed)}", flush=True)
+    # Nobody who waits here keeps others waiting: what is shared is given up first.
+    fcntl.flock(lock, fcntl.LOCK_EX)
     status = run([*arguments, *ALONE])
     if status == 0:
         print(f"passed only when run alone: {', '.join(failed)}", flush=True)

@@ -1,6 +1,7 @@
 """Asks Apache Kafka's own converters, transforms and predicates what they give.
 
 ``calls(...)`` sends many calls to one Java program (java/ConnectCalls.java) and gives its answers.
+The program is started once and goes on, because starting it takes longer than answering.
 A call is a dict with ``op`` and ``class`` and ``config``:
 
 * ``from``: ``schema``, ``value`` to ``data``; ``to``: ``data`` to ``schema``, ``value``;
@@ -19,11 +20,14 @@ it); ``schema_of``, ``value_of`` and ``record_of`` read it.
 
 import base64
 import datetime
+import functools
 import json
 import os
 import struct
 import subprocess
-from collections.abc import Iterable, Mapping
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -37,6 +41,7 @@ from moldau.connect.data.schema import Field, Schema, Type
 from moldau.connect.data.struct import Struct
 from moldau.connect.data.values import Float32, Int8, Int16, Int32, to_float32
 from tests.compat.clients.programs import compile_java, require_apache_kafka
+from tests.compat.java_tools import SHORT_LIVED
 
 LIMIT_S = 300
 _TAGGED = {Int8: "int8", Int16: "int16", Int32: "int32"}
@@ -52,18 +57,55 @@ def calls(
     Raises:
         UnavailableError: if there is no Java, or no Apache Kafka, on this machine.
     """
+    return _program(build_dir, more_classes).answers([json.dumps(call) for call in asked])
+
+
+class _Program:
+    """The Java program, which ends with its standard input: with this process, at the latest."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 it is open as long as the program
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors
+        )
+
+    def answers(self, lines: Sequence[str]) -> list[dict[str, Any]]:
+        assert self._process.stdout is not None
+        # It answers before it has read everything, and neither side may wait for the other.
+        with ThreadPoolExecutor(1) as executor:
+            asking = executor.submit(self._ask, "".join(f"{line}\n" for line in lines).encode())
+            answers = [self._process.stdout.readline() for _ in lines]
+            asking.result(LIMIT_S)
+        if not all(answers):
+            _program.cache_clear()
+            raise AssertionError(self._last_words())
+        return [json.loads(answer, object_hook=_in_order) for answer in answers]
+
+    def _ask(self, questions: bytes) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(questions)
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            # It has ended: the reader sees that, too, and says why.
+            return
+
+    def _last_words(self) -> str:
+        self._errors.seek(0)
+        return self._errors.read().decode(errors="replace")
+
+
+@functools.cache
+def _program(build_dir: Path, more_classes: str) -> _Program:
     require_apache_kafka()
     libraries = str(kafka_dir() / "libs" / "*")
-    classes = compile_java(build_dir, "ConnectCalls", libraries)
-    path = os.pathsep.join(filter(None, (str(classes), more_classes, libraries)))
+    classes = str(compile_java(build_dir, "ConnectCalls", libraries))
+    # A program with other classes has these first, and no archive of Kafka's.
+    order = (classes, more_classes, libraries) if more_classes else (libraries, classes)
     logging = "-Dlog4j2.level=OFF"
-    command = ["java", "-Xmx512M", "-XX:+UseSerialGC", logging, "-cp", path, "ConnectCalls"]
-    lines = "".join(json.dumps(call) + "\n" for call in asked)
-    done = subprocess.run(command, input=lines.encode(), capture_output=True, timeout=LIMIT_S)
-    assert done.returncode == 0, done.stderr.decode()
-    answers = [json.loads(line, object_hook=_in_order) for line in done.stdout.splitlines()]
-    assert len(answers) == lines.count("\n"), done.stderr.decode()
-    return answers
+    return _Program(
+        ["java", *SHORT_LIVED, "-Xmx512M", logging, "-cp", os.pathsep.join(order), "ConnectCalls"]
+    )
 
 
 def _in_order(node: dict[str, Any]) -> dict[str, Any]:

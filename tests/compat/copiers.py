@@ -6,7 +6,8 @@ from pathlib import Path
 
 from tools.brokers import kafka_dir
 
-SHORT_LIVED_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Xmx96M")
+from tests.compat.java_tools import SHORT_LIVED
+
 KEEP_EVERY_S = 0.5
 
 
@@ -26,7 +27,7 @@ class Copiers:
         libraries = kafka_dir() / "libs" / "*"
         logging = f"-Dlog4j2.configurationFile={kafka_dir()}/config/tools-log4j2.properties"
         self._command = [
-            *("java", *SHORT_LIVED_JVM, logging, "-cp", str(libraries)),
+            *("java", *SHORT_LIVED, "-Xmx96M", logging, "-cp", str(libraries)),
             "org.apache.kafka.tools.TransactionalMessageCopier",
             *("--broker-list", bootstrap, "--input-topic", source, "--output-topic", target),
             *("--input-partition", "-1", "--consumer-group", f"copiers-of-{source}"),

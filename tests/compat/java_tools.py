@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tools import wire
+from tools import kafka_class_archive, wire
 from tools.brokers import kafka_dir
 
 LIMIT_S = 300
 
-# A tool runs for a second or two: compile little and collect garbage on one thread.
-SHORT_LIVED_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xshare:auto"
+# For a JVM that runs for seconds and has Kafka's jars first on its class path.
+SHORT_LIVED = (*kafka_class_archive.SHORT_LIVED, *kafka_class_archive.options(kafka_dir()))
+SHORT_LIVED_JVM = " ".join(SHORT_LIVED)
 
 
 class Output(NamedTuple):

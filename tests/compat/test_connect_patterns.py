@@ -49,18 +49,13 @@ QUANTIFIERS = (
 TOPICS = ("a", "b", "ab", "aab", "orders", "a.b", "A", "AB", "a-b", "x_1", "abab", "[", "a1", "bb")
 
 
-@pytest.fixture(scope="module")
-def java_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("connect-java")
-
-
 def compare(
-    java_dir: Path, name: str, asked: list[tuple[dict[str, str], SinkRecord]]
+    program_dir: Path, name: str, asked: list[tuple[dict[str, str], SinkRecord]]
 ) -> Counter[str]:
     """Ask both sides; gives how many were equal, refused by both, and refused by ours only."""
     try:
         answers = calls(
-            java_dir,
+            program_dir,
             (
                 {"op": "transform", "class": name, "config": config, "record": call_record(record)}
                 for config, record in asked
@@ -119,7 +114,7 @@ def _damaged(rng: random.Random, text: str) -> str:
     return text
 
 
-def test_dates_are_written_and_read_as_by_java(java_dir: Path) -> None:
+def test_dates_are_written_and_read_as_by_java(program_dir: Path) -> None:
     rng = random.Random(17)
     asked = []
     for _ in range(CASES // 4):
@@ -135,7 +130,7 @@ def test_dates_are_written_and_read_as_by_java(java_dir: Path) -> None:
             config = {"target.type": target, "format": pattern}
             asked.append((config, SinkRecord("topic", 0, value=value)))
 
-    seen = compare(java_dir, CONVERTER, asked)
+    seen = compare(program_dir, CONVERTER, asked)
     others = {reason: count for reason, count in seen.items() if reason.startswith("ours refuses")}
     assert seen["equal"] > len(asked) / 2, seen
     known = ("counts weeks", "names no date")
@@ -153,7 +148,7 @@ def _regex(rng: random.Random, depth: int = 2) -> str:
     return made + (f"|{_regex(rng, 0)}" if rng.random() < 0.15 else "")
 
 
-def test_regular_expressions_match_and_replace_as_those_of_java(java_dir: Path) -> None:
+def test_regular_expressions_match_and_replace_as_those_of_java(program_dir: Path) -> None:
     rng = random.Random(18)
     asked = []
     for _ in range(CASES // 4):
@@ -163,7 +158,7 @@ def test_regular_expressions_match_and_replace_as_those_of_java(java_dir: Path) 
             replacement = rng.choice(("$1", "<$0>", "${n}", "x", "$2", "\\$", "$"))
             asked.append(({"regex": regex, "replacement": replacement}, SinkRecord(topic, 0)))
 
-    seen = compare(java_dir, ROUTER, asked)
+    seen = compare(program_dir, ROUTER, asked)
     refused = sum(count for reason, count in seen.items() if reason.startswith("ours refuses"))
     assert seen["equal"] > len(asked) / 6, seen
     assert refused < len(asked) / 50, seen

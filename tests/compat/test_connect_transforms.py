@@ -50,11 +50,6 @@ def classes() -> Iterator[tuple[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def java_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("connect-java")
-
-
-@pytest.fixture(scope="module")
 def records() -> list[tuple[ConnectRecord, dict[str, Any]]]:
     """The records, and their form in calls."""
     rng = random.Random(SEED)
@@ -81,7 +76,7 @@ def ours(
 
 @pytest.mark.parametrize(("name", "sample"), list(classes()))
 def test_random_records_come_out_as_from_apache_kafka(
-    name: str, sample: str, records: list[tuple[ConnectRecord, dict[str, Any]]], java_dir: Path
+    name: str, sample: str, records: list[tuple[ConnectRecord, dict[str, Any]]], program_dir: Path
 ) -> None:
     rng = random.Random(SEED + name)
     operation = "predicate" if "predicates." in name else "transform"
@@ -92,7 +87,7 @@ def test_random_records_come_out_as_from_apache_kafka(
         for config, (_, plain) in zip(chosen, records, strict=True)
     )
     try:
-        answers = calls(java_dir, asked)
+        answers = calls(program_dir, asked)
     except UnavailableError as reason:
         pytest.skip(str(reason))
 
@@ -120,11 +115,11 @@ def test_random_records_come_out_as_from_apache_kafka(
     assert seen["same class"] >= seen["error"] * least, seen
 
 
-def test_options_are_described_as_by_apache_kafka(java_dir: Path) -> None:
+def test_options_are_described_as_by_apache_kafka(program_dir: Path) -> None:
     """The documentation is our own; everything else of an option is the same."""
     names = [name for name, _ in classes()]
     try:
-        command = build_java(java_dir, "ConnectOptions")
+        command = build_java(program_dir, "ConnectOptions")
     except UnavailableError as reason:
         pytest.skip(str(reason))
     done = subprocess.run([*command, *names], capture_output=True, text=True, timeout=300)

@@ -115,7 +115,7 @@ def outcome(made: Transform, each: ConnectRecord) -> dict[str, Any] | None:
     return {"record": plain_record(result) if result is not None else None}
 
 
-def test_random_changes_come_out_as_from_debezium(tmp_path: Path) -> None:
+def test_random_changes_come_out_as_from_debezium(program_dir: Path) -> None:
     rng = random.Random(SEED)
     records = [record(rng) for _ in range(RECORDS)]
     configs = [config(rng) for _ in range(RECORDS // RECORDS_PER_CONFIG)]
@@ -124,7 +124,7 @@ def test_random_changes_come_out_as_from_debezium(tmp_path: Path) -> None:
         {"op": "transform", "class": NAME, "config": config, "record": call_record(each)}
         for config, each in zip(chosen, records, strict=True)
     )
-    answers = calls(tmp_path, asked, class_path())
+    answers = calls(program_dir, asked, class_path())
     made: dict[str, Any] = {}
     seen: Counter[str] = Counter()
     for options, each, theirs in zip(chosen, records, answers, strict=True):

@@ -95,10 +95,10 @@ class Side:
 
 
 @pytest.fixture(scope="module")
-def toolbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Toolbox]:
+def toolbox(program_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Toolbox]:
     folder = tmp_path_factory.mktemp("toolbox")
     try:
-        command = build_java(folder, "Tools")
+        command = build_java(program_dir, "Tools")
     except UnavailableError as reason:
         pytest.skip(str(reason))
     box = Toolbox(command, folder / "tools.log")

@@ -22,12 +22,12 @@ from tests.compat.java_tools import SHORT_LIVED_JVM
 
 
 @pytest.fixture
-def java_command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+def java_command(program_dir: Path) -> Iterator[list[str]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KAFKA_HEAP_OPTS", "-Xmx256m")
         patch.setenv("KAFKA_JVM_PERFORMANCE_OPTS", SHORT_LIVED_JVM)
         try:
-            yield build_java(tmp_path_factory.mktemp("java"))
+            yield build_java(program_dir)
         except UnavailableError as reason:
             pytest.skip(str(reason))
 

@@ -70,10 +70,12 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="module")
-def tools(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tools]:
+def tools(
+    cluster: Cluster, program_dir: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Tools]:
     folder = tmp_path_factory.mktemp("toolbox")
     try:
-        command = build_java(folder, "Tools")
+        command = build_java(program_dir, "Tools")
     except UnavailableError as reason:
         pytest.skip(str(reason))
     box = Toolbox(command, folder / "tools.log")

@@ -6,6 +6,7 @@ not, so that a transaction can be left hanging on purpose.
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from tools import wire
@@ -75,10 +76,12 @@ class Transacting:
 
 
 @pytest.fixture(scope="module")
-def tool(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Transacting]:
+def tool(
+    broker: Broker, program_dir: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Transacting]:
     folder = tmp_path_factory.mktemp("toolbox")
     try:
-        command = build_java(folder, "Tools")
+        command = build_java(program_dir, "Tools")
     except UnavailableError as reason:
         pytest.skip(str(reason))
     box = Toolbox(command, folder / "tools.log")

@@ -16,6 +16,7 @@ from moldau.spark.class_archive import (
     first_options,
     fits,
     log_options,
+    may_create,
     quoted,
     remove_unused,
 )
@@ -123,6 +124,13 @@ def test_a_class_path_that_is_not_ours_is_not_archived(
     assert can_archive(home, "local[*]")
     assert can_archive(ours, "local[*]")
     assert not can_archive({**home, **variables}, master)
+
+
+def test_an_archive_can_be_used_without_creating_one() -> None:
+    existing = {"HOME": "/home/jan", SWITCH: "existing"}
+    assert can_archive(existing, "local[*]")
+    assert not may_create(existing)
+    assert may_create({"HOME": "/home/jan"})
 
 
 def test_a_user_with_an_archive_or_a_class_path_of_their_own_keeps_it() -> None:

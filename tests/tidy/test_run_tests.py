@@ -3,6 +3,20 @@ from pathlib import Path
 import pytest
 from tools.run_tests import AT_MOST, main
 
+ROOT = Path(__file__).resolve().parents[2]
+# Passes when no other run can begin beside it, or go on.
+LONELY_TEST = """
+import fcntl
+from pathlib import Path
+
+import pytest
+from tools.run_tests import RUNNING
+
+def test_it() -> None:
+    with RUNNING.open("w") as other, pytest.raises(BlockingIOError):
+        fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)
+"""
+
 # Fails as often as its file has lines, or always.
 FAILING_TEST = """
 from pathlib import Path
@@ -61,3 +75,14 @@ def test_many_failures_get_no_second_chance(project: Path) -> None:
     for index in range(AT_MOST + 1):
         add_test(project, f"tests/compat/test_{index}.py", failures=1)
     assert main(["tests", "--import-mode=importlib"]) == 1
+
+
+def test_what_failed_runs_again_when_no_other_run_goes_on(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    test = project / "tests" / "compat" / "test_a.py"
+    test.parent.mkdir(parents=True)
+    test.write_text(LONELY_TEST)
+    assert main(["tests"]) == 0
+    assert "passed only when run alone" in capfd.readouterr().out

@@ -18,7 +18,8 @@ Rules this module keeps:
 
 A class path with a non-empty directory cannot be archived. So ``SPARK_CONF_DIR``, which Spark puts
 in front of it, is an empty directory here, and the path of the log configuration is passed to the
-JVM. ``MOLDAU_CLASS_ARCHIVE=off`` disables all of this.
+JVM. ``MOLDAU_CLASS_ARCHIVE=off`` disables all of this; with ``MOLDAU_CLASS_ARCHIVE=existing`` an
+archive is used if there is one, but none is created.
 """
 
 import atexit
@@ -155,6 +156,11 @@ def can_archive(environment: Mapping[str, str], master: str) -> bool:
     return not any(environment.get(name) for name in _CLASS_PATH_VARIABLES)
 
 
+def may_create(environment: Mapping[str, str]) -> bool:
+    """Whether a session may start a process that creates an archive."""
+    return environment.get(SWITCH, "").lower() != "existing"
+
+
 def fits(given: Mapping[str, str], java_options: str) -> bool:
     """Whether a session with these settings could use an archive."""
     if any(given.get(name) for name in _CLASS_PATH_SETTINGS):
@@ -179,8 +185,10 @@ def quoted(options: Sequence[str]) -> str:
     return " ".join(f'"{each}"' if " " in each else each for each in options)
 
 
-def make_at_exit() -> None:
-    """Start a process that creates the archive when this one ends."""
+def make_at_exit_if_due(archive: ClassArchive, now_s: float) -> None:
+    """Start a process that creates the archive, if that is due, when this one ends."""
+    if not archive.is_due(now_s):
+        return
     atexit.unregister(_start_making)
     atexit.register(_start_making)
 

@@ -99,8 +99,8 @@ def session(
         register(spark)
     if not debug:
         show_one_line()
-    if archive is not None and archive.is_due(SystemClock().wall_ms() / 1000):
-        class_archive.make_at_exit()
+    if archive is not None and class_archive.may_create(os.environ):
+        class_archive.make_at_exit_if_due(archive, SystemClock().wall_ms() / 1000)
     return spark
 
 

@@ -22,6 +22,7 @@ from tests.compat.clients.driver import (
     KafkaJsClient,
     SaramaClient,
 )
+from tests.compat.java_tools import SHORT_LIVED
 
 HERE = Path(__file__).resolve().parent.parent
 BUILD_LIMIT_S = 600
@@ -51,7 +52,9 @@ def build_java(build_dir: Path, program: str = "Driver") -> list[str]:
     libraries = str(kafka_dir() / "libs" / "*")
     classes = compile_java(build_dir, program, libraries)
     logging = f"-Dlog4j2.configurationFile={kafka_dir()}/config/tools-log4j2.properties"
-    return ["java", "-Xmx512M", logging, "-cp", f"{classes}{os.pathsep}{libraries}", program]
+    # The archive of Kafka's classes is for class paths that begin with its jars.
+    path = f"{libraries}{os.pathsep}{classes}"
+    return ["java", *SHORT_LIVED, "-Xmx512M", logging, "-cp", path, program]
 
 
 def compile_java(build_dir: Path, program: str, libraries: str) -> Path:
