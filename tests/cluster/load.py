@@ -1,8 +1,10 @@
 """Clients of librdkafka that write numbered records and read them in groups, as threads."""
 
 import itertools
+import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,7 +16,18 @@ COMMIT_EVERY_S = 0.3
 POLL_S = 0.1
 # Longer than any fault: a record that is not acknowledged in this time is a failure.
 PATIENCE_S = 120.0
+MOST_TOLD = 60
 QUIET: dict[str, Any] = {"log_level": 0}
+
+
+def _collecting(lines: deque[str]) -> logging.Logger:
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            lines.append(f"{time.strftime('%H:%M:%S')} {record.getMessage()}")
+
+    logger = logging.Logger("librdkafka")
+    logger.addHandler(Handler())
+    return logger
 
 
 class NumberedProducer(threading.Thread):
@@ -33,16 +46,19 @@ class NumberedProducer(threading.Thread):
         self._pause_s = 1 / rate
         self._history = log
         self._stopping = threading.Event()
+        # What librdkafka says of its sequences and epochs, lately.
+        self.told: deque[str] = deque(maxlen=MOST_TOLD)
         self._producer = Producer(
             {
-                **QUIET,
+                "debug": "eos",
                 "bootstrap.servers": bootstrap,
                 "enable.idempotence": True,
                 "linger.ms": 2,
                 "message.timeout.ms": int(PATIENCE_S * 1000),
                 "reconnect.backoff.max.ms": 500,
                 "topic.metadata.refresh.fast.interval.ms": 50,
-            }
+            },
+            logger=_collecting(self.told),
         )
 
     def run(self) -> None:

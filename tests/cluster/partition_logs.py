@@ -6,6 +6,8 @@ from pathlib import Path
 
 from tools.clusters import ClusterNode
 
+from moldau.record.header import read_header
+
 _HEADER = struct.Struct(">qi")
 
 
@@ -23,6 +25,20 @@ def batches(folder: Path) -> dict[int, bytes]:
             found[base_offset] = data[position:end]
             position = end
     return found
+
+
+def described(folder: Path, offset: int) -> str:
+    """Who sent the batch at ``offset`` of the log in ``folder``, in which leader epoch."""
+    for batch in batches(folder).values():
+        header = read_header(batch, 0)
+        if header.base_offset <= offset <= header.last_offset:
+            return (
+                f"offsets {header.base_offset} to {header.last_offset}, leader epoch "
+                f"{header.partition_leader_epoch}, producer {header.producer_id} epoch "
+                f"{header.producer_epoch}, sequence {header.base_sequence}, "
+                f"timestamp {header.base_timestamp}"
+            )
+    return f"no batch in {folder} has offset {offset}"
 
 
 def differences(nodes: Sequence[ClusterNode], topic: str, partitions: int) -> list[str]:

@@ -10,11 +10,11 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from tools.clusters import Cluster, eventually
 
 from tests.cluster.faults import ClusterView, Faults
-from tests.cluster.history import History, violations
+from tests.cluster.history import History, Logs, violations
 from tests.cluster.java_load import JavaProgram, VerifiableConsumer, VerifiableProducer
 from tests.cluster.load import GroupMember, NumberedProducer, read_logs
 from tests.cluster.namespaces import Namespaces
-from tests.cluster.partition_logs import differences
+from tests.cluster.partition_logs import described, differences
 
 TOPIC = "torment"
 PARTITIONS = 4
@@ -22,6 +22,7 @@ RATE = 150.0
 SEED = int(os.environ.get("TORMENT_SEED", "1"))
 CATCHING_UP_LIMIT_S = 180.0
 LINE_WIDTH = 250
+MOST_DOUBLED = 40
 # Short sessions, so that a minute has many failovers.
 SETTINGS = {
     "controller.quorum.election.timeout.ms": "500",
@@ -123,7 +124,7 @@ class Torment:
             for each in self.members:
                 each.stop()
             found = violations(self.history, logs)
-            assert not found, "\n".join(found)
+            assert not found, "\n".join([*found, *self._doubled(logs)])
             self.faults.view.wait_until_whole()
             if self.last_check is not None:
                 self.last_check()
@@ -142,9 +143,25 @@ class Torment:
                 if isinstance(each, JavaProgram):
                     each.kill()
 
+    def _doubled(self, logs: Logs) -> list[str]:
+        """The batches of records that are stored twice, from any broker: what tells them apart."""
+        directory = self.cluster.brokers[0].directory
+        lines = []
+        for partition, records in logs.items():
+            places: dict[str, list[int]] = {}
+            for offset, value in records:
+                places.setdefault(value, []).append(offset)
+            for value, offsets in places.items():
+                if len(offsets) > 1:
+                    folder = directory / f"{TOPIC}-{partition}"
+                    lines += [f"  {value}: {described(folder, offset)}" for offset in offsets]
+        return lines[:MOST_DOUBLED]
+
     def _log_tails(self) -> str:
         lines = self.cluster.log_tails(lines=8).splitlines()
         for each in [*self.producers, *self.members]:
+            if isinstance(each, NumberedProducer):
+                lines += [f"--- {each.name}", *each.told]
             if isinstance(each, JavaProgram):
                 lines += [f"--- {each.name}", *each.log().splitlines()]
         return "\n".join(line[:LINE_WIDTH] for line in lines)
