@@ -7,7 +7,7 @@ no earlier than what was committed before the assignment.
 """
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 # What is said of one kind of violation; a broken cluster would fill the screen otherwise.
@@ -84,10 +84,17 @@ class History:
         return found
 
 
-def violations(history: History, logs: Logs) -> list[str]:
-    """Everything in which the logs contradict what clients were told."""
+def violations(history: History, logs: Logs, resent: Collection[tuple[int, int]] = ()) -> list[str]:
+    """Everything in which the logs contradict what clients were told.
+
+    ``resent`` are the partitions and offsets of records that their producer wrote again on purpose.
+    """
     found = [f"failed: {what}" for what in history.failures[:SHOWN]]
-    found += log_violations(history.acks, logs)
+    once = {
+        partition: [each for each in log if (partition, each[0]) not in resent]
+        for partition, log in logs.items()
+    }
+    found += log_violations(history.acks, once)
     for group, events in history.groups.items():
         found += [f"group {group}: {each}" for each in group_violations(events, logs)]
     return found

@@ -2,6 +2,7 @@
 
 import itertools
 import logging
+import re
 import threading
 import time
 from collections import deque
@@ -17,17 +18,9 @@ POLL_S = 0.1
 # Longer than any fault: a record that is not acknowledged in this time is a failure.
 PATIENCE_S = 120.0
 MOST_TOLD = 60
+# As in "ERRSEQ [rdkafka#producer-3] [thrd:127.0.0.1:22771/103]: ...".
+MISSED_SEQUENCE = re.compile(r"ERRSEQ .*?\[thrd:[^\]]*/(\d+)\]")
 QUIET: dict[str, Any] = {"log_level": 0}
-
-
-def _collecting(lines: deque[str]) -> logging.Logger:
-    class Handler(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            lines.append(f"{time.strftime('%H:%M:%S')} {record.getMessage()}")
-
-    logger = logging.Logger("librdkafka")
-    logger.addHandler(Handler())
-    return logger
 
 
 class NumberedProducer(threading.Thread):
@@ -48,6 +41,8 @@ class NumberedProducer(threading.Thread):
         self._stopping = threading.Event()
         # What librdkafka says of its sequences and epochs, lately.
         self.told: deque[str] = deque(maxlen=MOST_TOLD)
+        # The nodes that missed a sequence: librdkafka then begins another epoch.
+        self.missed_at: set[int] = set()
         self._producer = Producer(
             {
                 "debug": "eos",
@@ -58,7 +53,7 @@ class NumberedProducer(threading.Thread):
                 "reconnect.backoff.max.ms": 500,
                 "topic.metadata.refresh.fast.interval.ms": 50,
             },
-            logger=_collecting(self.told),
+            logger=self._logger(),
         )
 
     def run(self) -> None:
@@ -70,6 +65,20 @@ class NumberedProducer(threading.Thread):
         left = self._producer.flush(PATIENCE_S)
         if left:
             self._history.failed(f"{self.name}: {left} records were never acknowledged")
+
+    def _logger(self) -> logging.Logger:
+        handler = logging.Handler()
+        handler.emit = self._tell  # type: ignore[method-assign]
+        logger = logging.Logger("librdkafka")
+        logger.addHandler(handler)
+        return logger
+
+    def _tell(self, record: logging.LogRecord) -> None:
+        line = record.getMessage()
+        self.told.append(f"{time.strftime('%H:%M:%S')} {line}")
+        missed = MISSED_SEQUENCE.match(line)
+        if missed:
+            self.missed_at.add(int(missed[1]))
 
     def stop(self) -> None:
         """Write no more; returns when everything is acknowledged or has failed."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tools.clusters import ClusterNode
 
-from moldau.record.header import read_header
+from moldau.record.header import BatchHeader, read_header
 
 _HEADER = struct.Struct(">qi")
 
@@ -27,18 +27,23 @@ def batches(folder: Path) -> dict[int, bytes]:
     return found
 
 
-def described(folder: Path, offset: int) -> str:
-    """Who sent the batch at ``offset`` of the log in ``folder``, in which leader epoch."""
+def batch_at(folder: Path, offset: int) -> BatchHeader:
+    """The header of the batch that has ``offset`` in the log in ``folder``."""
     for batch in batches(folder).values():
         header = read_header(batch, 0)
         if header.base_offset <= offset <= header.last_offset:
-            return (
-                f"offsets {header.base_offset} to {header.last_offset}, leader epoch "
-                f"{header.partition_leader_epoch}, producer {header.producer_id} epoch "
-                f"{header.producer_epoch}, sequence {header.base_sequence}, "
-                f"timestamp {header.base_timestamp}"
-            )
-    return f"no batch in {folder} has offset {offset}"
+            return header
+    raise AssertionError(f"no batch in {folder} has offset {offset}")
+
+
+def described(header: BatchHeader) -> str:
+    """What tells batches apart: who sent them, and to which leader."""
+    return (
+        f"offsets {header.base_offset} to {header.last_offset}, leader epoch "
+        f"{header.partition_leader_epoch}, producer {header.producer_id} epoch "
+        f"{header.producer_epoch}, sequence {header.base_sequence}, timestamp "
+        f"{header.base_timestamp}"
+    )
 
 
 def differences(nodes: Sequence[ClusterNode], topic: str, partitions: int) -> list[str]:
