@@ -22,6 +22,8 @@ print(counts)
 
 
 def test_they_are_frozen_once_and_only_in_a_worker_of_spark() -> None:
+    # The tests themselves freeze what is imported and collected (conftest).
+    before = gc.get_freeze_count()
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True
     )
@@ -30,4 +32,4 @@ def test_they_are_frozen_once_and_only_in_a_worker_of_spark() -> None:
     assert first > 1000
     # Objects that are freed leave; none come.
     assert second <= first
-    assert gc.get_freeze_count() == 0
+    assert gc.get_freeze_count() <= before
