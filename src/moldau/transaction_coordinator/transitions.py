@@ -6,6 +6,7 @@ request over a change of its id is recognized.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from moldau.protocol.records.transaction_coordinator import PartitionsSchema, TransactionLogValue
 from moldau.transaction_coordinator.prepared import Partitions
@@ -23,14 +24,11 @@ from moldau.transaction_coordinator.transaction import (
 FIRST_VERSION_WITH_EPOCH_BUMP = 2
 
 
-class Transition:
+class Transition(NamedTuple):
     """The record to write, and what it does not hold."""
 
-    __slots__ = ("last_producer_epoch", "value")
-
-    def __init__(self, value: TransactionLogValue, last_producer_epoch: int) -> None:
-        self.value = value
-        self.last_producer_epoch = last_producer_epoch
+    value: TransactionLogValue
+    last_producer_epoch: int
 
 
 def bumps_epoch(transaction_version: int) -> bool:

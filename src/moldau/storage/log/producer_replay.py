@@ -63,11 +63,11 @@ def replay_batch(
         else:
             marker = read_marker(data, position)
             if marker is not None:
-                end_txn(producers, header, marker, txn_index)
+                _end_txn(producers, header, marker, txn_index)
     producers.map_end_offset = header.next_offset
 
 
-def end_txn(
+def _end_txn(
     producers: ProducerStateManager,
     header: BatchHeader,
     marker: TxnMarker,
