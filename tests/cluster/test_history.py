@@ -115,3 +115,12 @@ def test_a_commit_that_was_forgotten_is_found() -> None:
 def test_a_record_that_was_read_but_is_stored_no_more_is_found() -> None:
     events = [*GROUP, Read("a", 0, 3, "1.3")]
     assert group_violations(events, LOGS) == ["read 1.3 at 0@3, stored is None"]
+
+
+def test_only_what_its_producer_wrote_again_may_be_there_twice() -> None:
+    history = History()
+    history.acks += [Ack("1.0", 0, 2)]
+    logs = {0: [(0, "1.0"), (1, "2.0"), (2, "1.0"), (3, "2.0")]}
+    assert violations(history, logs, resent={(0, 0)}) == ["doubled: 2.0 at 0@1 and 0@3"]
+    assert violations(history, logs, resent={(0, 0), (0, 1)}) == []
+    assert violations(history, logs)[0] == "moved: 1.0 is at 0@0, not 0@2"
