@@ -172,8 +172,9 @@ class Torment:
         """The places of records that librdkafka wrote again, because of a broker of Apache Kafka.
 
         It pipelines batches to a new leader. If the first one fails, probably because the broker
-        does not know yet that it leads, the second one is refused: a sequence is missing. librdkafka then begins an epoch of its own and sends everything again that was
-        not acknowledged, even what is stored already.
+        does not know yet that it leads, the second one is refused: a sequence is missing.
+        librdkafka then begins an epoch of its own and sends everything again that was not
+        acknowledged, even what is stored already.
         """
         apache = {node.node_id for node in self.cluster.brokers if node.member.kind != MOLDAU}
         refused = {
