@@ -5,7 +5,6 @@ import pytest
 from moldau.coordinator.outcome import Outcome
 from moldau.errors import ErrorCode
 from moldau.group_coordinator.request_context import GroupRequestContext
-from moldau.protocol.message import Struct
 from moldau.protocol.messages.describe_groups import DescribedGroup
 from moldau.protocol.messages.join_group import JoinGroupResponse
 from moldau.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
@@ -205,7 +204,7 @@ def test_versions_before_7_have_no_null_protocol() -> None:
 def test_everybody_who_waits_is_sent_away_when_the_shard_is_unloaded() -> None:
     talk, leader, _ = stable_pair()
     joining = talk.join(leader)
-    replies: dict[int, Struct] = dict(talk.shard.unload())
+    replies = {reply.token: reply.response for reply in talk.shard.unload()}
     assert list(replies) == [joining]
     join = replies[joining]
     assert isinstance(join, JoinGroupResponse)
@@ -217,7 +216,7 @@ def test_everybody_who_waits_is_sent_away_when_the_shard_is_unloaded() -> None:
         talk.enter(client)
     talk.advance(6000)
     syncing = talk.sync(b)
-    response = dict(talk.shard.unload())[syncing]
+    (response,) = [reply.response for reply in talk.shard.unload() if reply.token == syncing]
     assert isinstance(response, SyncGroupResponse)
     assert response.error_code == ErrorCode.NOT_COORDINATOR
 

@@ -39,6 +39,14 @@ def test_a_batch_built_here_goes_to_the_log_as_it_is(codec: Codec) -> None:
     assert again.header.record_count == batch.header.record_count == 3
 
 
+def test_the_records_of_a_coordinator_are_not_looked_at_because_its_topic_is_uncompressed() -> None:
+    config = LogConfig(cleanup_policy=("compact",), compression_type="uncompressed")
+    batch = built().build_for_log()
+    assert fit_built(batch, config, NOW) is batch
+    packed = fit_built(built(Codec.LZ4).build_for_log(), config, NOW)
+    assert packed.header.compression == Codec.NONE
+
+
 @pytest.mark.parametrize(
     "wish",
     [

@@ -43,6 +43,7 @@ from moldau.errors import ApiError, ErrorCode
 from moldau.metadata.delta import MetadataDelta
 from moldau.metadata.image import MetadataImage
 from moldau.protocol.message import Message
+from moldau.record.control import EndTxnBatch
 from moldau.record.header import BATCH_HEADER_SIZE
 from moldau.record.records import BatchBuilder
 from moldau.storage.log.producer_state import AppendOrigin
@@ -266,7 +267,7 @@ class HostedShard(Generic[ShardT]):
         return waiting
 
     def end_transaction(
-        self, marker: bytes, transaction_version: int, replay: Callable[[], None]
+        self, marker: EndTxnBatch, transaction_version: int, replay: Callable[[], None]
     ) -> None:
         """Append ``marker``, the control batch that ends a transaction, and replay it.
 

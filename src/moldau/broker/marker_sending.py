@@ -193,6 +193,17 @@ class MarkerSender:
             self._begin(hosted, prepared)
 
     def _begin(self, hosted: "HostedTransactions", prepared: list[PreparedTransaction]) -> None:
+        if len(prepared) == 1 and _has_few_partitions(prepared[0]):
+            # Nearly always: without steps, which take as long to set up as a marker to write.
+            unfinished = UnfinishedTransaction(hosted, prepared[0])
+            partitions = list(each_partition(prepared[0].partitions))
+            unfinished.remaining = dict.fromkeys(partitions)
+            for topic_partition in partitions:
+                if not unfinished.is_over and not self._is_stopped:
+                    self._mark(unfinished, topic_partition)
+            if not self._is_stopped:
+                self._complete(unfinished)
+            return
         self._write(self._first_markers(hosted, prepared))
 
     # --- markers
@@ -209,7 +220,7 @@ class MarkerSender:
     ) -> Iterator[None]:
         for each in prepared:
             attempt = None
-            if sum(map(len, each.partitions.values())) > MARKERS_PER_TURN:
+            if not _has_few_partitions(each):
                 attempt = asyncio.get_running_loop().create_future()
                 self._first_attempts[each.transactional_id] = attempt
             unfinished = UnfinishedTransaction(hosted, each)
@@ -233,17 +244,23 @@ class MarkerSender:
             is_first = False
             if unfinished.is_over or self._is_stopped:
                 return
-            registration = self._metadata.image.partition(*topic_partition)
-            if registration is None:
-                logger.info("%s was deleted: no marker for the %s", topic_partition, unfinished)
-                unfinished.remaining.pop(topic_partition, None)
-            elif registration.leader == self._node_id:
-                self._write_here(unfinished, topic_partition)
-            elif registration.leader == NO_LEADER:
-                self._pause(unfinished, topic_partition)
-            else:
-                self._enqueue(registration.leader, unfinished, topic_partition)
+            self._mark(unfinished, topic_partition)
         self._complete(unfinished)
+
+    def _mark(self, unfinished: UnfinishedTransaction, topic_partition: TopicPartition) -> None:
+        """Write or send the marker of one partition."""
+        registration = self._metadata.image.partition(
+            topic_partition.topic, topic_partition.partition
+        )
+        if registration is None:
+            logger.info("%s was deleted: no marker for the %s", topic_partition, unfinished)
+            unfinished.remaining.pop(topic_partition, None)
+        elif registration.leader == self._node_id:
+            self._write_here(unfinished, topic_partition)
+        elif registration.leader == NO_LEADER:
+            self._pause(unfinished, topic_partition)
+        else:
+            self._enqueue(registration.leader, unfinished, topic_partition)
 
     def _write_here(
         self, unfinished: UnfinishedTransaction, topic_partition: TopicPartition
@@ -398,3 +415,11 @@ class MarkerSender:
         now = Now(self._clock.wall_ms(), self._clock.monotonic_ms())
         complete = functools.partial(hosted.shard.handle_markers_written, unfinished.prepared, now)
         hosted.act("the end of a transaction", complete, now.wall_ms)
+
+
+def _has_few_partitions(prepared: PreparedTransaction) -> bool:
+    """Whether all markers of a transaction are written in one turn."""
+    left = MARKERS_PER_TURN
+    for indexes in prepared.partitions.values():
+        left -= len(indexes)
+    return left >= 0

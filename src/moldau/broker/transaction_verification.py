@@ -17,7 +17,7 @@ for up to ``add.partitions.to.txn.retry.backoff.max.ms`` before the client hears
 
 import asyncio
 from collections.abc import Awaitable, Mapping
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 
 from moldau.broker.add_partitions_sending import (
     AddPartitionsSender,
@@ -54,23 +54,36 @@ class LocalCoordinator(Protocol):
         ...
 
 
-class Support(NamedTuple):
+class Support:
     """What a client can do, by the version of its request."""
 
-    # Knows TRANSACTION_ABORTABLE.
-    knows_abortable: bool
-    # Transaction version 2: partitions are added by writing to them.
-    adds_partitions: bool
+    __slots__ = ("adds_partitions", "knows_abortable")
+
+    def __init__(self, knows_abortable: bool, adds_partitions: bool) -> None:
+        # Knows TRANSACTION_ABORTABLE.
+        self.knows_abortable = knows_abortable
+        # Transaction version 2: partitions are added by writing to them.
+        self.adds_partitions = adds_partitions
 
 
-class Writes(NamedTuple):
+class Writes:
     """What a request writes in a transaction: the first sequence of each partition."""
 
-    transactional_id: str
-    producer_id: int
-    producer_epoch: int
-    sequences: Mapping[TopicPartition, int]
-    support: Support
+    __slots__ = ("producer_epoch", "producer_id", "sequences", "support", "transactional_id")
+
+    def __init__(
+        self,
+        transactional_id: str,
+        producer_id: int,
+        producer_epoch: int,
+        sequences: Mapping[TopicPartition, int],
+        support: Support,
+    ) -> None:
+        self.transactional_id = transactional_id
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.sequences = sequences
+        self.support = support
 
 
 class Admission:
@@ -187,13 +200,21 @@ class TransactionVerification:
         except ApiError as error:
             return refused_all(transaction, error.code)
         if isinstance(result, AddPartitionsToTxnResult):
-            return refused_in(result)
+            return refused_in(result) if _has_errors(result) else {}
         return _answered(transaction, result)
 
     def _leader_of(self, index: int) -> int:
         topic = self._metadata.image.topics_by_name.get(TRANSACTIONS_TOPIC)
         registration = None if topic is None else topic.partitions.get(index)
         return NO_LEADER if registration is None else registration.leader
+
+
+def _has_errors(result: AddPartitionsToTxnResult) -> bool:
+    for topic in result.topic_results:
+        for each in topic.results_by_partition:
+            if each.partition_error_code:
+                return True
+    return False
 
 
 async def _answered(
@@ -226,6 +247,8 @@ def _question(writes: Writes, admission: Admission) -> AddPartitionsToTxnTransac
 
 
 def _is_to_be_repeated(refused: Refused, writes: Writes) -> bool:
+    if not refused:
+        return False
     return writes.support.adds_partitions and ErrorCode.CONCURRENT_TRANSACTIONS in refused.values()
 
 

@@ -8,8 +8,6 @@ Replies wait for all earlier records: an outcome without records is sent only wh
 this shard has written so far is committed, because the replies may depend on it.
 """
 
-from typing import NamedTuple
-
 from moldau.protocol.message import Message, Struct
 
 
@@ -38,11 +36,25 @@ class CoordinatorRecord:
         return f"CoordinatorRecord({self.key!r}, {self.value!r})"
 
 
-class Reply(NamedTuple):
+class Reply:
     """The reply to the request with ``token``."""
 
-    token: int
-    response: Struct
+    __slots__ = ("response", "token")
+
+    def __init__(self, token: int, response: Struct) -> None:
+        self.token = token
+        self.response = response
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Reply):
+            return NotImplemented
+        return self.token == other.token and self.response == other.response
+
+    def __hash__(self) -> int:
+        raise TypeError("the response of a Reply is mutable")
+
+    def __repr__(self) -> str:
+        return f"Reply({self.token!r}, {self.response!r})"
 
 
 class Outcome:

@@ -10,8 +10,18 @@ import struct
 from enum import IntEnum
 from typing import Final
 
-from moldau.record.header import NO_LEADER_EPOCH, CorruptBatch
-from moldau.record.records import BatchBuilder
+from moldau.record.header import (
+    CONTROL_FLAG,
+    MAGIC,
+    NO_LEADER_EPOCH,
+    NO_SEQUENCE,
+    TRANSACTIONAL_FLAG,
+    BatchHeader,
+    CorruptBatch,
+    seal,
+)
+from moldau.record.produced import ProducedBatch
+from moldau.record.records import BatchBuilder, encode_record
 
 # The two fields of a key, version and type, and the only version so far.
 _KEY: Final = struct.Struct(">hh")
@@ -30,6 +40,12 @@ class ControlType(IntEnum):
     SNAPSHOT_FOOTER = 4
     KRAFT_VERSION = 5
     KRAFT_VOTERS = 6
+
+
+# As plain integers: an enum member compares slowly.
+_ABORT: Final = int(ControlType.ABORT)
+_EPOCH: Final = struct.Struct(">i")
+_NO_HEADERS: Final = b"\x00"
 
 
 def encode_control_key(control_type: int) -> bytes:
@@ -66,6 +82,66 @@ def decode_end_txn_marker(value: bytes | None) -> int:
     return int(coordinator_epoch)
 
 
+def _record_without_epoch(control_type: int) -> bytes:
+    """A record that ends a transaction, up to the coordinator epoch, its only variable part."""
+    record = encode_record(0, 0, encode_control_key(control_type), encode_end_txn_marker(0), ())
+    return record[: -_EPOCH.size - len(_NO_HEADERS)]
+
+
+_ABORT_RECORD: Final = _record_without_epoch(ControlType.ABORT)
+_COMMIT_RECORD: Final = _record_without_epoch(ControlType.COMMIT)
+
+
+class EndTxnBatch(ProducedBatch):
+    """A batch that ends a transaction in one partition, built by this process.
+
+    What it says is beside its bytes, so that the log need not read them again.
+    """
+
+    __slots__ = ("coordinator_epoch", "is_abort")
+
+    def __init__(
+        self,
+        header: BatchHeader,
+        sealed: bytes,
+        rest: bytes,
+        coordinator_epoch: int,
+        is_abort: bool,
+    ) -> None:
+        super().__init__(header, sealed, rest, -1)
+        self.coordinator_epoch = coordinator_epoch
+        self.is_abort = is_abort
+
+
+def built_end_txn_batch(
+    control_type: int,
+    coordinator_epoch: int,
+    producer_id: int,
+    producer_epoch: int,
+    timestamp: int,
+) -> EndTxnBatch:
+    """The batch that commits or aborts a transaction in one partition, for a log."""
+    is_abort = control_type == _ABORT
+    records = _ABORT_RECORD if is_abort else _COMMIT_RECORD
+    records += _EPOCH.pack(coordinator_epoch) + _NO_HEADERS
+    header = BatchHeader(
+        0,
+        0,
+        NO_LEADER_EPOCH,
+        MAGIC,
+        0,
+        TRANSACTIONAL_FLAG | CONTROL_FLAG,
+        0,
+        timestamp,
+        timestamp,
+        producer_id,
+        producer_epoch,
+        NO_SEQUENCE,
+        1,
+    )
+    return EndTxnBatch(header, seal(header, records), records, coordinator_epoch, is_abort)
+
+
 def end_txn_batch(
     control_type: int,
     coordinator_epoch: int,
@@ -76,19 +152,11 @@ def end_txn_batch(
     base_offset: int = 0,
     leader_epoch: int = NO_LEADER_EPOCH,
 ) -> bytes:
-    """The batch that commits or aborts a transaction in one partition."""
-    builder = BatchBuilder(
-        base_offset=base_offset,
-        leader_epoch=leader_epoch,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        is_transactional=True,
-        is_control=True,
+    """The same batch as bytes."""
+    batch = built_end_txn_batch(
+        control_type, coordinator_epoch, producer_id, producer_epoch, timestamp
     )
-    builder.append(
-        timestamp, encode_control_key(control_type), encode_end_txn_marker(coordinator_epoch)
-    )
-    return builder.build()
+    return b"".join(batch.parts(base_offset, leader_epoch))
 
 
 def control_batch(

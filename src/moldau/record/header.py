@@ -18,7 +18,15 @@ import struct
 from collections.abc import Iterator
 from typing import Final
 
-from librt.strings import read_i16_be, read_i32_be, read_i64_be
+from librt.strings import (
+    BytesWriter,
+    read_i16_be,
+    read_i32_be,
+    read_i64_be,
+    write_i16_be,
+    write_i32_be,
+    write_i64_be,
+)
 from mypy_extensions import i64
 
 from moldau.errors import ApiError, ErrorCode
@@ -53,7 +61,6 @@ SMALL_BATCH_BYTES: Final = 4096
 _MAX_INT32: Final = 0x7FFFFFFF
 _STAMP: Final = struct.Struct(">qii")
 _MAGIC_AND_CRC: Final = struct.Struct(">bI")
-_CHECKED: Final = struct.Struct(">hiqqqhii")
 _crc32c: Final = crc32c
 
 
@@ -263,18 +270,18 @@ def seal(header: BatchHeader, payload: Buffer) -> bytes:
 
     ``payload`` is what follows the header: the records, compressed or not.
     """
-    checked = _CHECKED.pack(
-        header.attributes,
-        header.last_offset_delta,
-        header.base_timestamp,
-        header.max_timestamp,
-        header.producer_id,
-        header.producer_epoch,
-        header.base_sequence,
-        header.record_count,
-    )
+    writer = BytesWriter()
+    write_i16_be(writer, header.attributes)
+    write_i32_be(writer, header.last_offset_delta)
+    write_i64_be(writer, header.base_timestamp)
+    write_i64_be(writer, header.max_timestamp)
+    write_i64_be(writer, header.producer_id)
+    write_i16_be(writer, header.producer_epoch)
+    write_i32_be(writer, header.base_sequence)
+    write_i32_be(writer, header.record_count)
+    checked = writer.getvalue()
     header.size_bytes = BATCH_HEADER_SIZE + len(payload)
-    header.crc = crc32c(payload, crc32c(checked))
+    header.crc = _crc32c(payload, _crc32c(checked))
     return _MAGIC_AND_CRC.pack(MAGIC, header.crc) + checked
 
 

@@ -8,6 +8,7 @@ one, byte for byte like the Java client.
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from librt.strings import BytesWriter
 from mypy_extensions import i64
 
 from moldau.record.compression import MAX_DECOMPRESSED_BYTES, Codec, compress, decompress
@@ -37,7 +38,7 @@ from moldau.record.walk import TIMESTAMP_LIMIT
 Headers = tuple[tuple[str, bytes | None], ...]
 
 NO_HEADERS: Final[Headers] = ()
-_NO_FIELD: Final = b"\x01"
+_NO_FIELD: Final = 1
 _MAX_INT32: Final = 0x7FFFFFFF
 # Header keys are text only by convention. Bytes that are not UTF-8 are preserved.
 _KEY_ERRORS: Final = "surrogateescape"
@@ -293,16 +294,18 @@ def encode_record(
     headers: Sequence[tuple[str, bytes | None]],
 ) -> bytes:
     """One record with its length, as in an uncompressed batch."""
-    body = bytearray(1)
-    body += encode_varint(timestamp_delta)
-    body += encode_varint(offset_delta)
-    _write_field(body, key)
-    _write_field(body, value)
-    body += encode_varint(len(headers))
+    writer = BytesWriter()
+    writer.append(0)
+    _write_varint(writer, timestamp_delta)
+    _write_varint(writer, offset_delta)
+    _write_field(writer, key)
+    _write_field(writer, value)
+    _write_varint(writer, len(headers))
     for name, content in headers:
-        _write_field(body, name.encode("utf-8", _KEY_ERRORS))
-        _write_field(body, content)
-    return encode_varint(len(body)) + bytes(body)
+        _write_field(writer, name.encode("utf-8", _KEY_ERRORS))
+        _write_field(writer, content)
+    body = writer.getvalue()
+    return encode_varint(len(body)) + body
 
 
 def encode_varint(value: int) -> bytes:
@@ -324,9 +327,17 @@ _SHORT_VARINTS: Final = [bytes((2 * n,)) for n in range(64)] + [
 ]
 
 
-def _write_field(body: bytearray, field: bytes | None) -> None:
+def _write_varint(writer: BytesWriter, value: int) -> None:
+    raw = value << 1 if value >= 0 else ~(value << 1)
+    while raw >= 0x80:
+        writer.append(raw & 0x7F | 0x80)
+        raw >>= 7
+    writer.append(raw)
+
+
+def _write_field(writer: BytesWriter, field: bytes | None) -> None:
     if field is None:
-        body += _NO_FIELD
+        writer.append(_NO_FIELD)
     else:
-        body += encode_varint(len(field))
-        body += field
+        _write_varint(writer, len(field))
+        writer.write(field)

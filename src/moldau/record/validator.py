@@ -67,6 +67,7 @@ __all__ = [
     "TakesLong",
     "check_produce_version",
     "fit_built",
+    "fit_marker",
     "validate_produced",
 ]
 
@@ -167,24 +168,44 @@ def fit_built(batch: ProducedBatch, config: "LogConfig", wall_ms: int) -> Produc
     header = batch.header
     if header.size_bytes > config.max_message_bytes:
         raise too_large(header, config)
-    if (
-        config.compression_type == "producer"
-        and config.message_timestamp_type == "CreateTime"
-        and header.max_timestamp - wall_ms <= config.message_timestamp_after_max_ms
-        and config.message_timestamp_before_max_ms == FOREVER
-    ):
+    codec = config.compression_type
+    is_asked_codec = codec == "producer" or (
+        codec == "uncompressed" and header.attributes & COMPRESSION_MASK == _UNCOMPRESSED
+    )
+    if is_asked_codec and _keeps_timestamps(header, config, wall_ms):
         return batch
     data = b"".join(batch.parts(header.base_offset, header.partition_leader_epoch))
     return validate_produced(data, config, wall_ms, from_client=False, look_inside=False)
+
+
+def fit_marker(batch: ProducedBatch, config: "LogConfig", wall_ms: int) -> ProducedBatch:
+    """Convert an uncompressed control batch of this process to the settings of its topic.
+
+    It is never too large, because its transaction would never end, and stays uncompressed.
+    """
+    header = batch.header
+    if _keeps_timestamps(header, config, wall_ms):
+        return batch
+    data = b"".join(batch.parts(header.base_offset, header.partition_leader_epoch))
+    return validate_produced(
+        data, config, wall_ms, from_client=False, ignore_size=True, look_inside=False
+    )
+
+
+def _keeps_timestamps(header: BatchHeader, config: "LogConfig", wall_ms: int) -> bool:
+    """Whether the topic takes the timestamps of a batch as they are, for all that is known."""
+    return (
+        config.message_timestamp_type == "CreateTime"
+        and header.max_timestamp - wall_ms <= config.message_timestamp_after_max_ms
+        and config.message_timestamp_before_max_ms == FOREVER
+    )
 
 
 def _header_answers(header: BatchHeader, config: "LogConfig", wall_ms: int) -> bool:
     """Whether the header is sufficient for the topic's checks, and the batch needs no change."""
     return (
         config.compression_type == "producer"
-        and config.message_timestamp_type == "CreateTime"
-        and header.max_timestamp - wall_ms <= config.message_timestamp_after_max_ms
-        and config.message_timestamp_before_max_ms == FOREVER
+        and _keeps_timestamps(header, config, wall_ms)
         and not header.attributes & LOG_APPEND_TIME_FLAG
         and "compact" not in config.cleanup_policy
         and not claims_too_many(header)

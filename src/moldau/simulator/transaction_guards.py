@@ -172,9 +172,9 @@ TRANSACTION_GUARDS: Final = (
         "19999: a marker that waits for a leader is not tried again",
         Edit(
             "broker/marker_sending.py",
-            "            elif registration.leader == NO_LEADER:\n"
-            "                self._pause(unfinished, topic_partition)\n",
-            "            elif registration.leader == NO_LEADER:\n                pass\n",
+            "        elif registration.leader == NO_LEADER:\n"
+            "            self._pause(unfinished, topic_partition)\n",
+            "        elif registration.leader == NO_LEADER:\n            pass\n",
         ),
         scenario=f"{_COMPLETION}::"
         "test_19999_a_coordinator_that_is_loaded_again_writes_the_markers_that_waited",
@@ -295,10 +295,10 @@ TRANSACTION_GUARDS: Final = (
         "a deleted topic holds up the end of its transaction",
         Edit(
             "broker/marker_sending.py",
-            "                unfinished.remaining.pop(topic_partition, None)\n"
-            "            elif registration.leader",
-            "                self._pause(unfinished, topic_partition)\n"
-            "            elif registration.leader",
+            "            unfinished.remaining.pop(topic_partition, None)\n"
+            "        elif registration.leader",
+            "            self._pause(unfinished, topic_partition)\n"
+            "        elif registration.leader",
         ),
         scenario=f"{_CLUSTER}::"
         "test_a_topic_that_is_deleted_before_its_marker_does_not_hold_up_its_transaction",

@@ -1,17 +1,20 @@
 """What the transaction coordinator must know about a request besides its body."""
 
-from typing import Final, NamedTuple
+from typing import Final
 
 # The last version of AddPartitionsToTxn that clients send; brokers send later ones (KIP-890).
 LAST_CLIENT_ADD_PARTITIONS: Final = 3
 
 
-class TransactionContext(NamedTuple):
+class TransactionContext:
     """The version of the request, which also tells which transaction protocol a client speaks."""
 
-    api_version: int
-    # To add partitions has the same result for all of them; it is replied only once.
-    has_one_result: bool = False
+    __slots__ = ("api_version", "has_one_result")
+
+    def __init__(self, api_version: int, has_one_result: bool = False) -> None:
+        self.api_version = api_version
+        # To add partitions has the same result for all of them; it is replied only once.
+        self.has_one_result = has_one_result
 
 
 def add_offsets_context(api_version: int) -> TransactionContext:

@@ -10,7 +10,7 @@ from typing import Final
 
 from moldau.protocol.records.transaction_coordinator import TransactionLogValue
 from moldau.transaction_coordinator.prepared import Partitions, PreparedTransaction
-from moldau.transaction_coordinator.status import PREPARED, TransactionStatus
+from moldau.transaction_coordinator.status import PREPARED, TransactionStatus, status_of
 
 NO_PRODUCER_ID: Final = -1
 NO_PRODUCER_EPOCH: Final = -1
@@ -50,7 +50,7 @@ class Transaction:
         self.producer_epoch = value.producer_epoch
         self.last_producer_epoch = last_producer_epoch
         self.timeout_ms = value.transaction_timeout_ms
-        self.status = TransactionStatus(value.transaction_status)
+        self.status = status_of(value.transaction_status)
         self.start_timestamp_ms = value.transaction_start_timestamp_ms
         self.last_update_timestamp_ms = value.transaction_last_update_timestamp_ms
         self.client_transaction_version = value.client_transaction_version

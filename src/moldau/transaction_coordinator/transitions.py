@@ -6,7 +6,6 @@ request over a change of its id is recognized.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from moldau.protocol.records.transaction_coordinator import PartitionsSchema, TransactionLogValue
 from moldau.transaction_coordinator.prepared import Partitions
@@ -24,11 +23,14 @@ from moldau.transaction_coordinator.transaction import (
 FIRST_VERSION_WITH_EPOCH_BUMP = 2
 
 
-class Transition(NamedTuple):
+class Transition:
     """The record to write, and what it does not hold."""
 
-    value: TransactionLogValue
-    last_producer_epoch: int
+    __slots__ = ("last_producer_epoch", "value")
+
+    def __init__(self, value: TransactionLogValue, last_producer_epoch: int) -> None:
+        self.value = value
+        self.last_producer_epoch = last_producer_epoch
 
 
 def bumps_epoch(transaction_version: int) -> bool:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from moldau.clock import ManualClock
 from moldau.config.topic import LogConfig
-from moldau.record.control import ControlType, end_txn_batch
+from moldau.record.control import ControlType, built_end_txn_batch, end_txn_batch
 from moldau.simulator.disk import SimulatedDisk
 from moldau.storage.log.partition_log import PartitionLog
 from moldau.storage.log.producer_state import AppendOrigin
@@ -45,7 +45,7 @@ class Writer:
 
     def end(self, *, is_commit: bool = True, timestamp: int = START_MS) -> int:
         kind = ControlType.COMMIT if is_commit else ControlType.ABORT
-        marker = end_txn_batch(kind, 1, self.producer_id, 0, timestamp)
+        marker = built_end_txn_batch(kind, 1, self.producer_id, 0, timestamp)
         info = self.log.append_as_leader(marker, EPOCH, timestamp, origin=AppendOrigin.COORDINATOR)
         return info.first_offset
 
@@ -242,6 +242,35 @@ def test_nobody_waits_for_the_disk_while_a_marker_is_appended() -> None:
     info = log.append_as_leader(marker, EPOCH, START_MS, origin=AppendOrigin.COORDINATOR)
     assert info.must_flush
     assert log.recovery_point == 0
+
+
+@pytest.mark.parametrize("kind", [ControlType.COMMIT, ControlType.ABORT])
+@pytest.mark.parametrize("timestamps", ["CreateTime", "LogAppendTime"])
+def test_a_marker_that_was_built_here_has_the_effect_of_its_bytes(
+    kind: ControlType, timestamps: str
+) -> None:
+    """It is not read again to find out what it says."""
+    logs = []
+    for build in (built_end_txn_batch, end_txn_batch):
+        log = new_log(config=LogConfig(message_timestamp_type=timestamps))
+        Writer(log).write()
+        marker = build(kind, 4, PRODUCER, 1, START_MS)
+        info = log.append_as_leader(
+            marker, EPOCH, START_MS + 9, origin=AppendOrigin.COORDINATOR, transaction_version=2
+        )
+        assert (info.first_offset, info.last_offset) == (1, 1)
+        logs.append(log)
+    mine, other = logs
+    read = [log.read(0, 1000, max_offset=2).records for log in logs]
+    assert read[0] == read[1]
+    assert repr(mine.producers.entry(PRODUCER)) == repr(other.producers.entry(PRODUCER))
+    assert aborted(mine, 0, 2) == aborted(other, 0, 2)
+    assert bool(aborted(mine, 0, 2)) is (kind is ControlType.ABORT)
+    for log in logs:
+        log.update_high_watermark(2)
+        entry = log.producers.entry(PRODUCER)
+        assert entry is not None
+        assert (entry.epoch, entry.coordinator_epoch, log.last_stable_offset) == (1, 4, 2)
 
 
 # -- truncation

@@ -17,12 +17,13 @@ from moldau.broker.transaction_verification import (
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import TopicPartition
 from moldau.network.turns import Steps, Turns
-from moldau.protocol.messages.produce import ProduceRequest
+from moldau.protocol.messages.produce import ProduceRequest, TopicProduceData
 from moldau.record.header import TRANSACTIONAL_FLAG, CorruptBatch, read_header
 
 FIRST_VERSION_WITH_ABORTABLE: Final = 11
 FIRST_VERSION_THAT_ADDS: Final = 12
 FIRST_VERSION_WITH_TOPIC_IDS: Final = 13
+FEW_PARTITIONS: Final = 10
 # The position of the flags in a batch (see record.header).
 ATTRIBUTES_LOW_BYTE: Final = 22
 # Errors on which old producers would not retry correctly. On this one they do, and without asking
@@ -50,6 +51,9 @@ class TransactionalProduce:
     ) -> Admission | Awaitable[Admission | None] | None:
         """What the request may write to; None if it has no transactional batches."""
         reading = _Reading(self._replicas, request, api_version)
+        if reading.is_small:
+            reading.read_all()
+            return self._admit(reading)
         steps = self._turns.run(reading.steps())
         if isinstance(steps, _Reading):
             return self._admit(reading)
@@ -101,11 +105,28 @@ class _Reading:
         self._producers: set[tuple[int, int]] = set()
         self._sequences: dict[TopicPartition, int] = {}
 
+    @property
+    def is_small(self) -> bool:
+        """Whether it is read in less time than steps take to set up."""
+        topics = self._request.topic_data
+        return len(topics) == 1 and len(topics[0].partition_data) <= FEW_PARTITIONS
+
+    def read_all(self) -> None:
+        """All batches of a small request."""
+        for topic in self._request.topic_data:
+            name = self._name_of(topic)
+            if name is not None:
+                for data in topic.partition_data:
+                    self._read(TopicPartition(name, data.index), data.records)
+
+    def _name_of(self, topic: TopicProduceData) -> str | None:
+        if self._api_version >= FIRST_VERSION_WITH_TOPIC_IDS:
+            return self._replicas.topic_name(topic.topic_id)
+        return topic.name
+
     def steps(self) -> "Steps[_Reading]":
         for topic in self._request.topic_data:
-            name: str | None = topic.name
-            if self._api_version >= FIRST_VERSION_WITH_TOPIC_IDS:
-                name = self._replicas.topic_name(topic.topic_id)
+            name = self._name_of(topic)
             if name is not None:
                 for data in topic.partition_data:
                     self._read(TopicPartition(name, data.index), data.records)
@@ -126,8 +147,9 @@ class _Reading:
         if header.producer_id < 0:
             return
         self._producers.add((header.producer_id, header.producer_epoch))
-        lowest = self._sequences.get(topic_partition, header.base_sequence)
-        self._sequences[topic_partition] = min(lowest, header.base_sequence)
+        lowest = self._sequences.get(topic_partition)
+        if lowest is None or header.base_sequence < lowest:
+            self._sequences[topic_partition] = header.base_sequence
 
     def writes(self) -> Writes | None:
         """Raises ApiError: INVALID_PRODUCER_ID_MAPPING."""

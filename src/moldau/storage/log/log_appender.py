@@ -4,8 +4,8 @@ Validation comes first: the format of the batch, unless the caller has checked i
 its producer, which may be fenced or have sent the batch before. Then the batch is written, and last
 the log end offset advances.
 
-A transaction marker also changes the state of its producer, so its contents are needed. It is
-appended as on a follower, which reads the contents of control batches anyway.
+A transaction marker also changes the state of its producer, so its contents are needed. One that
+was built here brings them along (``EndTxnBatch``); they are read only from the bytes of others.
 
 A follower writes exactly the leader's batches: they are checked, since they came over the network,
 and written in as few pieces as the segments allow. The record kernel checks a run of them in one
@@ -16,6 +16,7 @@ from typing import Final
 
 from moldau.config.topic import LogConfig
 from moldau.errors import ApiError, ErrorCode
+from moldau.record.control import EndTxnBatch
 from moldau.record.header import (
     BATCH_HEADER_SIZE,
     BatchHeader,
@@ -26,13 +27,14 @@ from moldau.record.header import (
 )
 from moldau.record.produced import ProducedBatch
 from moldau.record.replicated_run import ReplicatedRun, find_replicated
-from moldau.record.validator import fit_built, validate_produced
+from moldau.record.validator import fit_built, fit_marker, validate_produced
 from moldau.storage.log.log_flusher import LogFlusher
 from moldau.storage.log.log_results import NO_OFFSET, NO_TIMESTAMP, LogAppendInfo
 from moldau.storage.log.log_state import LogState
 from moldau.storage.log.log_tail import LogTail
-from moldau.storage.log.producer_replay import read_marker, replay_batch
+from moldau.storage.log.producer_replay import TxnMarker, end_txn, read_marker, replay_batch
 from moldau.storage.log.producer_state import AppendOrigin, DuplicateBatch
+from moldau.storage.log.segment import Segment
 from moldau.storage.log.verification import VerificationGuard
 
 # Fewer bytes are not two batches.
@@ -69,6 +71,12 @@ class LogAppender:
         if state.is_closed:
             raise state.closed_error()
         config = state.config
+        if isinstance(records, EndTxnBatch):
+            batch = fit_marker(records, config, wall_ms)
+            marker = TxnMarker(0, 0, records.is_abort, records.coordinator_epoch)
+            return self._append_marker(
+                batch, marker, leader_epoch, wall_ms, origin, transaction_version
+            )
         if origin is _CLIENT and not isinstance(records, ProducedBatch):
             batch = validate_produced(records, config, wall_ms)
         else:
@@ -76,28 +84,20 @@ class LogAppender:
         header = batch.header
         first_offset = state.log_end_offset
         last_offset = first_offset + header.last_offset_delta
-        size_bytes = batch.size_bytes
-        max_timestamp = batch.max_timestamp
         has_producer = header.producer_id >= 0
         if has_producer:
             if header.is_control and not isinstance(records, ProducedBatch):
+                found = read_marker(records)
+                if found is None:
+                    message = "control batch without a transaction marker"
+                    raise ApiError(ErrorCode.INVALID_RECORD, message)
                 return self._append_marker(
-                    records, batch, leader_epoch, origin, transaction_version
+                    batch, found, leader_epoch, wall_ms, origin, transaction_version
                 )
             duplicate = state.producers.check(header, origin, guard)
             if duplicate is not None:
                 return self._appended_before(duplicate, origin)
-        try:
-            if leader_epoch != self._tail.latest_epoch:
-                self._tail.assign_epoch(leader_epoch, first_offset)
-            segment = state.segments.active
-            if segment.should_roll(size_bytes, max_timestamp, last_offset, wall_ms, config):
-                segment = self._tail.roll_for(size_bytes, first_offset)
-            segment.append(
-                batch.parts(first_offset, leader_epoch), last_offset, max_timestamp, size_bytes
-            )
-        except OSError as error:
-            raise state.storage_error(error, "appending to") from error
+        self._write_batch(batch, first_offset, last_offset, leader_epoch, wall_ms)
         # The log end offset advances last: everything below it must be readable.
         state.log_end_offset = end_offset = last_offset + 1
         if has_producer:
@@ -109,11 +109,36 @@ class LogAppender:
             last_offset,
             batch.log_append_time,
             state.log_start_offset,
-            max_timestamp,
-            size_bytes,
+            batch.max_timestamp,
+            batch.size_bytes,
             False,
             self._flush_if_due(can_wait=origin is _CLIENT),
         )
+
+    def _write_batch(
+        self,
+        batch: ProducedBatch,
+        first_offset: int,
+        last_offset: int,
+        leader_epoch: int,
+        wall_ms: int,
+    ) -> Segment:
+        """Write one batch to the active segment, which is returned; it may be a new one."""
+        state = self._state
+        size_bytes = batch.size_bytes
+        max_timestamp = batch.max_timestamp
+        try:
+            if leader_epoch != self._tail.latest_epoch:
+                self._tail.assign_epoch(leader_epoch, first_offset)
+            segment = state.segments.active
+            if segment.should_roll(size_bytes, max_timestamp, last_offset, wall_ms, state.config):
+                segment = self._tail.roll_for(size_bytes, first_offset)
+            segment.append(
+                batch.parts(first_offset, leader_epoch), last_offset, max_timestamp, size_bytes
+            )
+        except OSError as error:
+            raise state.storage_error(error, "appending to") from error
+        return segment
 
     def _appended_before(self, duplicate: DuplicateBatch, origin: AppendOrigin) -> LogAppendInfo:
         """The result for a duplicate batch. The first copy may not have been flushed yet."""
@@ -130,31 +155,35 @@ class LogAppender:
 
     def _append_marker(
         self,
-        records: memoryview | bytes,
         batch: ProducedBatch,
+        marker: TxnMarker,
         leader_epoch: int,
+        wall_ms: int,
         origin: AppendOrigin,
         transaction_version: int,
     ) -> LogAppendInfo:
-        """Append a control batch that ends a transaction; ``batch`` is what ``records`` has."""
+        """Append a control batch that ends a transaction; ``marker`` is what it says."""
         state = self._state
         header = batch.header
-        marker = read_marker(records)
-        if marker is None:
-            raise ApiError(ErrorCode.INVALID_RECORD, "control batch without a transaction marker")
         state.producers.check_marker(header, marker.coordinator_epoch, transaction_version, origin)
         first_offset = state.log_end_offset
-        header.base_offset = first_offset
-        header.partition_leader_epoch = leader_epoch
-        data = b"".join(batch.parts(first_offset, leader_epoch))
-        self._write_batches(data, [header])
+        last_offset = first_offset + header.last_offset_delta
+        segment = self._write_batch(batch, first_offset, last_offset, leader_epoch, wall_ms)
+        state.log_end_offset = end_offset = last_offset + 1
+        marker.offset = last_offset
+        marker.timestamp = batch.max_timestamp
+        try:
+            end_txn(state.producers, header, marker, segment.txn_index)
+        except OSError as error:
+            raise state.storage_error(error, "appending to") from error
+        state.producers.map_end_offset = end_offset
         return LogAppendInfo(
             first_offset,
-            header.last_offset,
+            last_offset,
             batch.log_append_time,
             state.log_start_offset,
             batch.max_timestamp,
-            len(data),
+            batch.size_bytes,
             False,
             # The coordinator waits until the marker is committed, and so until it is flushed.
             self._flush_if_due(can_wait=True),

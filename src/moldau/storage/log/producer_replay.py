@@ -63,11 +63,11 @@ def replay_batch(
         else:
             marker = read_marker(data, position)
             if marker is not None:
-                _end_txn(producers, header, marker, txn_index)
+                end_txn(producers, header, marker, txn_index)
     producers.map_end_offset = header.next_offset
 
 
-def _end_txn(
+def end_txn(
     producers: ProducerStateManager,
     header: BatchHeader,
     marker: TxnMarker,

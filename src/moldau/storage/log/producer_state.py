@@ -25,7 +25,7 @@ import logging
 from bisect import insort
 from collections.abc import Iterator
 from enum import IntEnum
-from typing import Final, NamedTuple
+from typing import Final
 
 from moldau.errors import ApiError, ErrorCode
 from moldau.ids import TopicPartition
@@ -74,13 +74,28 @@ class AppendOrigin(IntEnum):
     RAFT_LEADER = 3
 
 
-class CompletedTxn(NamedTuple):
+class CompletedTxn:
     """A transaction with data in this partition and its marker (at ``last_offset``)."""
 
-    producer_id: int
-    first_offset: int
-    last_offset: int
-    is_aborted: bool
+    __slots__ = ("first_offset", "is_aborted", "last_offset", "producer_id")
+
+    def __init__(
+        self, producer_id: int, first_offset: int, last_offset: int, is_aborted: bool
+    ) -> None:
+        self.producer_id = producer_id
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+        self.is_aborted = is_aborted
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, CompletedTxn):
+            return NotImplemented
+        return (
+            self.producer_id == other.producer_id
+            and self.first_offset == other.first_offset
+            and self.last_offset == other.last_offset
+            and self.is_aborted == other.is_aborted
+        )
 
 
 class ProducerStateManager(SnapshotFiles):
