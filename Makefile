@@ -94,6 +94,7 @@ compat: build $(foreach dir,$(COMPAT_DIRS),$($(dir))/READY) $(KAFKA_DIR)/classes
 # What compat does for seconds or a few times, for an hour or dozens of times.
 torture: export TORMENT_SECONDS ?= 3600
 torture: export CLUSTER_ROUNDS ?= 50
+torture: export NODE_ROUNDS ?= 10
 torture: export COPIER_ROUNDS ?= 50
 torture: export KILLS ?= 30
 torture: export EXACTLY_ONCE_KILLS ?= 50

@@ -8,6 +8,9 @@ from typing import Any
 from confluent_kafka.admin import AdminClient
 from tools.clusters import Cluster, ClusterNode, eventually
 
+from moldau.client.admin import Admin
+from moldau.client.partition_admin import ElectionType
+from moldau.ids import TopicPartition
 from tests.cluster.namespaces import Namespaces
 from tests.compat.quorum_talk import describe_quorum
 
@@ -23,14 +26,14 @@ class ClusterView:
 
     def __init__(self, cluster: Cluster, topic: str) -> None:
         self._cluster = cluster
-        self._topic = topic
+        self.topic = topic
         self._admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
 
     def leaders(self) -> dict[int, int]:
-        return {index: each.leader for index, each in self._partitions(self._topic).items()}
+        return {index: each.leader for index, each in self._partitions(self.topic).items()}
 
     def in_sync(self) -> dict[int, list[int]]:
-        return {index: sorted(each.isrs) for index, each in self._partitions(self._topic).items()}
+        return {index: sorted(each.isrs) for index, each in self._partitions(self.topic).items()}
 
     def active_controller(self) -> int:
         """The leader of the metadata quorum, from whichever broker answers first."""
@@ -49,7 +52,7 @@ class ClusterView:
         return led and all(isr == brokers for isr in self.in_sync().values())
 
     def wait_until_whole(self) -> None:
-        eventually(f"all replicas of {self._topic} in sync", self.is_whole, HEALING_LIMIT_S)
+        eventually(f"all replicas of {self.topic} in sync", self.is_whole, HEALING_LIMIT_S)
 
     def _partitions(self, topic: str) -> dict[int, Any]:
         found = self._admin.list_topics(topic, timeout=_ANSWER_LIMIT_S).topics[topic]
@@ -97,6 +100,51 @@ class Faults:
             time.sleep(self._rng.uniform(0.2, 1.0))
         self.view.wait_until_whole()
         self._tell("the end, all in sync")
+
+    def each_broker(self, rounds: int) -> dict[int, set[int]]:
+        """Kill and roll every broker in every round, when it leads everything.
+
+        Returns who has led each partition.
+        """
+        led: dict[int, set[int]] = {}
+        for _ in range(rounds):
+            for node in self._rng.sample(self._cluster.brokers, len(self._cluster.brokers)):
+                for how, end in (("kill -9", node.kill), ("restart", node.stop)):
+                    self._lead_everything(node)
+                    self._note_leaders(led)
+                    self._tell(f"{how} of {_ids([node])}, which leads everything")
+                    end()
+                    self._note_leaders(led)
+                    self._start([node])
+                    self.view.wait_until_whole()
+                    self._tell("all in sync")
+        return led
+
+    def _lead_everything(self, node: ClusterNode) -> None:
+        """Make a broker the preferred leader of every partition, and elect it."""
+        others = [each for each in self._broker_ids() if each != node.node_id]
+        replicas = [node.node_id, *self._rng.sample(others, len(others))]
+        partitions = [TopicPartition(self.view.topic, index) for index in self.view.leaders()]
+
+        def leads() -> bool:
+            with Admin(self._cluster.bootstrap) as admin:
+                admin.partitions.reassign(dict.fromkeys(partitions, replicas))
+                admin.partitions.elect_leaders(ElectionType.PREFERRED, partitions)
+            return set(self.view.leaders().values()) == {node.node_id}
+
+        eventually(f"node {node.node_id} leads every partition", leads, HEALING_LIMIT_S)
+
+    def _note_leaders(self, led: dict[int, set[int]]) -> None:
+        """Wait until the other brokers lead everything."""
+
+        def all_led() -> bool:
+            leaders = self.view.leaders()
+            for index, leader in leaders.items():
+                led.setdefault(index, set()).add(leader)
+            down = [node.node_id for node in self._cluster.brokers if not node.is_running]
+            return all(leader >= 0 and leader not in down for leader in leaders.values())
+
+        eventually("every partition has a leader that runs", all_led, HEALING_LIMIT_S)
 
     def _kill_a_leader(self) -> None:
         self._kill("leader", [self._leader()])

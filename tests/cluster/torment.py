@@ -99,6 +99,22 @@ class Torment:
 
     def run(self, seconds: float, namespaces: Namespaces | None = None, seed: int = SEED) -> None:
         """Faults for so many seconds under load; raises with the whole story if a check fails."""
+        self._run(lambda faults: faults.run(seconds), namespaces, seed)
+
+    def run_each_broker(self, rounds: int, seed: int = SEED) -> None:
+        """Every broker is killed and rolled in every round, and leads every partition."""
+
+        def run(faults: Faults) -> None:
+            led = faults.each_broker(rounds)
+            brokers = {node.node_id for node in self.cluster.brokers}
+            missing = {index: brokers - leaders for index, leaders in led.items()}
+            assert not any(missing.values()), f"never led, by partition: {missing}"
+
+        self._run(run, None, seed)
+
+    def _run(
+        self, run_faults: Callable[[Faults], None], namespaces: Namespaces | None, seed: int
+    ) -> None:
         self.faults = Faults(self.cluster, TOPIC, seed, namespaces)
         for each in [*self.members, *self.producers]:
             each.start()
@@ -112,7 +128,7 @@ class Torment:
                 lambda: len(self.history.written()) == len(self.producers) * PARTITIONS,
                 CATCHING_UP_LIMIT_S,
             )
-            self.faults.run(seconds)
+            run_faults(self.faults)
             for each in self.producers:
                 each.stop()
             logs = read_logs(self.cluster.bootstrap, TOPIC, PARTITIONS)
