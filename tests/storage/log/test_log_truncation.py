@@ -294,6 +294,30 @@ def test_a_log_that_cannot_start_anew_stays_as_it_is(file: str, start: int) -> N
     assert read_all(reopened(disk, SMALL_SEGMENTS)) == [(start, b"at last")]
 
 
+@pytest.mark.parametrize("offset", [1, 3, 5])
+@pytest.mark.parametrize(
+    ("operation", "file"), [("pread", "*.log"), ("truncate", "*.log"), ("truncate", "*.index")]
+)
+def test_a_log_that_cannot_be_truncated_has_all_records_up_to_its_end(
+    operation: str, file: str, offset: int
+) -> None:
+    disk = SimulatedDisk()
+    log = new_log(disk, SMALL_SEGMENTS)
+    for number in range(9):
+        append(log, b"%02d" % number * 60)
+    before = read_all(log)
+    disk.fail_next(operation, file, errno.EMFILE)
+    with pytest.raises(ApiError) as raised:
+        log.truncate_to(offset)
+    assert raised.value.code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert log.log_end_offset == 9
+    assert read_all(log) == before
+    assert read_all(reopened(disk, SMALL_SEGMENTS)) == before
+    log.truncate_to(offset)
+    assert read_all(log) == before[:offset]
+    assert read_all(reopened(disk, SMALL_SEGMENTS)) == before[:offset]
+
+
 def test_a_log_that_cannot_roll_leaves_no_files_behind() -> None:
     disk = SimulatedDisk()
     log = new_log(disk)

@@ -52,7 +52,7 @@ class DeletedFiles:
         self._waiting.append((due_ms, list(segments), snapshots))
 
     def put_back(self, segments: Sequence[Segment]) -> None:
-        """Undo ``put_away`` of ``segments``, which are in the list; raises OSError.
+        """Undo ``put_away`` of ``segments``, which go into the list again; raises OSError.
 
         Their snapshots do not come back: they only make the next start faster.
         """

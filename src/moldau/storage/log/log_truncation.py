@@ -71,8 +71,7 @@ class LogTruncation:
         self._prepare(offset)
         state.cleaner_checkpoint = min(state.cleaner_checkpoint, offset)
         try:
-            self._deleted.put_away(state.segments.remove_after(offset - 1))
-            state.segments.active.truncate_to(offset, wall_ms)
+            self._cut_segments(offset, wall_ms)
             self._set_end(offset)
             state.log_start_offset = min(state.log_start_offset, offset)
             try:
@@ -124,6 +123,20 @@ class LogTruncation:
         if self._state.log_end_offset < start_offset:
             self._set_end(start_offset)
             self._state.producers.map_end_offset = start_offset
+
+    def _cut_segments(self, offset: int, wall_ms: int) -> None:
+        """Remove what reaches ``offset``; raises OSError, and then all segments stay."""
+        state = self._state
+        removed = state.segments.remove_after(offset - 1)
+        self._deleted.put_away(removed)
+        try:
+            state.segments.active.truncate_to(offset, wall_ms)
+        except OSError:
+            # The log still ends where it did, and must have what is before.
+            self._deleted.put_back(removed)
+            for segment in removed:
+                state.segments.append(segment)
+            raise
 
     def _replace_segments(self, offset: int) -> None:
         """Put an empty segment in the place of all; raises OSError, and then they stay."""
