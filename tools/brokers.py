@@ -34,6 +34,20 @@ def kafka_dir() -> Path:
     return Path(os.environ.get("KAFKA_DIR") or PROJECT / ".cache" / "apache-kafka")
 
 
+def environment_elsewhere() -> dict[str, str]:
+    """The environment of this process, for one that starts in another folder.
+
+    A relative ``PYTHONPATH`` would be that of the folder: the other process would run the sources
+    that are installed, and nobody would notice.
+    """
+    environment = dict(os.environ)
+    path = environment.get("PYTHONPATH")
+    if path:
+        folders = [os.path.abspath(folder) for folder in path.split(os.pathsep)]
+        environment["PYTHONPATH"] = os.pathsep.join(folders)
+    return environment
+
+
 class _OwnPorts:
     """Ports that no other process of this kind tries.
 
@@ -120,7 +134,7 @@ class Broker:
         self.directory.mkdir(parents=True, exist_ok=True)
 
     def environment(self) -> dict[str, str]:
-        return dict(os.environ)
+        return environment_elsewhere()
 
     def start(self) -> "Broker":
         """Start the process and return when it has answered its first request."""

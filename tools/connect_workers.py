@@ -1,7 +1,6 @@
 """Connect workers as processes that are asked over REST: what tests and benchmarks both need."""
 
 import json
-import os
 import subprocess
 import time
 import urllib.error
@@ -10,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
-from tools.brokers import HOST, free_port, kafka_dir
+from tools.brokers import HOST, environment_elsewhere, free_port, kafka_dir
 
 STOP_LIMIT_S = 120.0
 
@@ -44,7 +43,7 @@ class WorkerProcess:
         raise NotImplementedError
 
     def environment(self) -> dict[str, str]:
-        return dict(os.environ)
+        return environment_elsewhere()
 
     def launch(self) -> Self:
         """Start the process, and return at once."""

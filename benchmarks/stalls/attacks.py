@@ -426,6 +426,26 @@ def subscribe_by_pattern(wire: Wire) -> list[Salvo]:
     return one(request, 1)
 
 
+@attack("ConsumerGroupHeartbeat, 50 members join, with patterns")
+def join_with_patterns(wire: Wire) -> list[Salvo]:
+    many_topics(wire, 10_000)
+    wire.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 6)
+    joins = [
+        framed(
+            ConsumerGroupHeartbeatRequest(
+                group_id="patterns",
+                member_id=f"member-{number}",
+                rebalance_timeout_ms=60_000,
+                subscribed_topic_regex=f"topic-{number:02}.*",
+                topic_partitions=[],
+            ),
+            1,
+        )
+        for number in range(50)
+    ]
+    return [Salvo(b"".join(joins), len(joins))]
+
+
 @attack("ConsumerGroupHeartbeat, 400,000 owned partitions")
 def own_many(wire: Wire) -> list[Salvo]:
     wire.send(FindCoordinatorRequest(key_type=0, coordinator_keys=["g"]), 6)

@@ -7,6 +7,8 @@ need something done before, which completes the request.
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
+from moldau.clock import ManualClock
+from moldau.group_coordinator.consumer.settings import REGEX_REFRESH_MIN_INTERVAL_MS
 from moldau.protocol.messages import alter_configs as legacy
 from moldau.protocol.messages import incremental_alter_configs as incremental
 from moldau.protocol.messages.add_partitions_to_txn import (
@@ -130,6 +132,7 @@ from tests.broker.transactional import transactional
 
 MANY = 3_000
 PARTITIONS = 1_000
+PATTERNS = 200
 TOPIC, BROKER = 2, 4
 
 
@@ -356,6 +359,33 @@ def subscribe_to_many_topics() -> Attack:
     return Attack(request, 1)
 
 
+def heartbeat_with_pattern(member_id: str, pattern: str) -> ConsumerGroupHeartbeatRequest:
+    return ConsumerGroupHeartbeatRequest(
+        group_id="crowd",
+        member_id=member_id,
+        rebalance_timeout_ms=60_000,
+        subscribed_topic_regex=pattern,
+        topic_partitions=[],
+    )
+
+
+async def subscribe_with_many_patterns(broker: SimulatedBroker, request: Any) -> None:
+    for number in range(PATTERNS):
+        pattern = f"none-{number}"
+        response = await broker.send(heartbeat_with_pattern(pattern, pattern), 1)
+        assert response.error_code == 0
+    clock = broker.node.broker.clock
+    assert isinstance(clock, ManualClock)
+    clock.advance(REGEX_REFRESH_MIN_INTERVAL_MS + 1)
+    await broker.create("none-new")
+
+
+def heartbeat_after_a_topic_came() -> Attack:
+    """It resolves the patterns of the whole group again, each in steps of its own."""
+    request = heartbeat_with_pattern("late", "wide")
+    return Attack(request, 1, 3 * PATTERNS, subscribe_with_many_patterns)
+
+
 async def write_as_many_producers(broker: SimulatedBroker, request: Any) -> None:
     for producer_id in range(MANY):
         data = batch(
@@ -492,6 +522,7 @@ ATTACKS: dict[str, Callable[[], Attack]] = {
     "SyncGroup": sync_with_many_assignments,
     "LeaveGroup": leave_with_many_members,
     "ConsumerGroupHeartbeat": subscribe_to_many_topics,
+    "ConsumerGroupHeartbeat of a group with patterns": heartbeat_after_a_topic_came,
     "ListGroups": lambda: Attack(ListGroupsRequest(states_filter=names()), 5),
     "ListConfigResources": lambda: Attack(
         ListConfigResourcesRequest(resource_types=[TOPIC] * (20 * MANY)), 1, 20 * MANY

@@ -110,7 +110,12 @@ def test_an_empty_log_that_starts_within_a_batch_takes_the_whole_batch() -> None
     Replicated().run(scenario)
 
 
-def test_a_log_that_cannot_take_the_batch_it_starts_within_does_not_end_before_its_start() -> None:
+@pytest.mark.parametrize(
+    ("operation", "file"), [("append", "*.log"), ("open", "*.log"), ("open", "*.timeindex")]
+)
+def test_a_log_that_cannot_take_the_batch_it_starts_within_does_not_end_before_its_start(
+    operation: str, file: str
+) -> None:
     it = Replicated()
 
     async def scenario(partition: Partition) -> None:
@@ -119,13 +124,15 @@ def test_a_log_that_cannot_take_the_batch_it_starts_within_does_not_end_before_i
         leader.append_as_leader(batch(b"a", b"b", b"c"), 5, START_MS)
         found = leader.read(0, 1 << 20, max_offset=3).records
         assert isinstance(found, bytes)
+        log = partition.log
         partition.truncate_fully_and_start_at(2, 5)
-        it.disk.fail_next("append", "*.log", errno.ENOSPC)
+        it.disk.fail_next(operation, file, errno.ENOSPC)
+        # Nor is there room for other files.
+        it.disk.fail_next("open", "*2.log", errno.ENOSPC, count=2)
         with pytest.raises(ApiError):
             partition.append_as_follower(found, 5)
-        log = partition.log
         assert (log.log_start_offset, log.high_watermark, log.log_end_offset) == (2, 2, 2)
-        # There is room again.
+        it.disk.heal_failures()
         partition.append_as_follower(found, 5)
         assert (log.log_start_offset, log.high_watermark, log.log_end_offset) == (2, 2, 3)
 

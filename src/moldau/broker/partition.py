@@ -585,7 +585,8 @@ class Partition:
         finally:
             if starts_within and info is None:
                 # A full disk: a log must not end before it starts, it may be the next leader's.
-                self.truncate_fully_and_start_at(log_start_offset, leader_epoch)
+                self.log.give_up_within(log_start_offset)
+                self._on_truncated()
         if info is not None:
             self.bytes_appended += info.size_bytes
             self._uncommitted.add(self.log.log_end_offset, info.size_bytes)

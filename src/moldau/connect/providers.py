@@ -159,6 +159,31 @@ def hidden(text: str) -> str:
     return Resolved({}, dict(_logged)).hide(text)
 
 
+def hidden_so_far(text: str) -> tuple[str, str]:
+    """As ``hidden``, for a text that goes on; what may be the beginning of a value comes second."""
+    values = [value for value in list(_logged) if value]
+    end = min((_begin_of(value, text) for value in values), default=len(text))
+    moves = True
+    while moves:
+        # A whole value that reaches into the rest is not cut in two.
+        moves = False
+        for value in values:
+            begin = text.find(value, max(end - len(value) + 1, 0), end + len(value) - 1)
+            if -1 < begin < end:
+                end, moves = begin, True
+    return hidden(text[:end]), text[end:]
+
+
+def _begin_of(value: str, text: str) -> int:
+    """Where ``text`` ends with a beginning of ``value``, short of all of it; or else its end."""
+    begin = max(len(text) - len(value) + 1, 0)
+    while (begin := text.find(value[0], begin)) != -1:
+        if value.startswith(text[begin:]):
+            return begin
+        begin += 1
+    return len(text)
+
+
 class Providers:
     """The config providers of a worker."""
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from moldau.errors import ErrorCode
-from moldau.group_coordinator.consumer.group_update import all_steps
+from moldau.group_coordinator.consumer.group_update import MOST_NAMES_AT_ONCE, all_steps
 from moldau.group_coordinator.consumer.heartbeats import PreparedHeartbeat
 from moldau.group_coordinator.consumer.settings import REGEX_REFRESH_MIN_INTERVAL_MS
 from moldau.group_coordinator.consumer.subscription import NAMES_PER_STEP
@@ -112,19 +112,53 @@ def test_it_is_decided_again_if_the_group_changes_between_two_steps() -> None:
 
 
 def test_the_patterns_of_all_members_are_resolved_in_steps() -> None:
-    """After a topic was created, the next heartbeat of any member resolves them."""
+    """After a topic was created, the next heartbeat of any member resolves them.
+
+    A new coordinator does not know what they matched before.
+    """
     cluster = Cluster()
     for number in range(3 * NAMES_PER_STEP):
         cluster.create_topic(f"topic-{number:03}", 1)
     patterns = [f"topic-{number}.." for number in range(3)]
     for pattern in patterns:
         Consumer(cluster, f"member-{pattern}", None, pattern).join()
+    cluster.reload()
     assert cluster.shard.is_large(GROUP, 3 * NAMES_PER_STEP), "it has patterns"
     cluster.pass_time(REGEX_REFRESH_MIN_INTERVAL_MS + 1)
     cluster.create_topic("topic-0-new", 1)
     request = joining(subscribed_topic_names=["topic-000"], subscribed_topic_regex=None)
     steps = cluster.shard.preparing_heartbeat(request, cluster.context(VERSION), cluster.now)
     assert len(list(steps)) >= len(patterns) * 3
+
+
+def resolved_at(cluster: Cluster) -> set[int]:
+    """The offsets of the images with which the patterns were resolved."""
+    return {found.version for found in cluster.group.resolved.values()}
+
+
+def test_a_decision_in_one_step_leaves_patterns_that_take_long_to_the_next_one() -> None:
+    """It is made in one step because the group, or the metadata, has changed all the time."""
+    cluster = Cluster()
+    for number in range(100):
+        cluster.create_topic(f"topic-{number:02}", 1)
+    count = MOST_NAMES_AT_ONCE // 100 + 1
+    patterns = [f"topic-.{{1,{number + 2}}}" for number in range(count)]
+    for pattern in patterns:
+        Consumer(cluster, f"member-{pattern}", None, pattern).join()
+    before = resolved_at(cluster)
+    cluster.reload()
+    cluster.pass_time(REGEX_REFRESH_MIN_INTERVAL_MS + 1)
+    cluster.create_topic("topic-xx", 1)
+    request = joining(subscribed_topic_names=["topic-00"], subscribed_topic_regex="topic-xx")
+    finish(cluster, request, None)
+    # Only the new one.
+    assert cluster.group.resolved["topic-xx"].topics == ("topic-xx",)
+    assert resolved_at(cluster) == {*before, cluster.image.offset}
+    cluster.pass_time(REGEX_REFRESH_MIN_INTERVAL_MS + 1)
+    request.member_id = "later"
+    finish(cluster, request, prepare(cluster, request))
+    assert resolved_at(cluster) == {cluster.image.offset}
+    assert all("topic-xx" in cluster.group.resolved[pattern].topics for pattern in patterns)
 
 
 def test_a_group_that_changes_all_the_time_is_not_prepared_for_ever() -> None:

@@ -1,12 +1,17 @@
 """Patterns that the broker resolves: when it looks at the topics, and what follows."""
 
+import random
+import re
+
 import pytest
 
 from moldau.errors import ApiError, ErrorCode
+from moldau.group_coordinator.consumer import subscription
 from moldau.group_coordinator.consumer.group_update import all_steps
 from moldau.group_coordinator.consumer.subscription import (
     NAMES_PER_STEP,
     REMEMBERED_PATTERNS,
+    ResolvedRegex,
     TopicMatches,
 )
 from moldau.protocol.records.group_coordinator import (
@@ -163,6 +168,61 @@ def test_many_topics_are_matched_in_steps_and_again_when_one_is_added() -> None:
     assert all_steps(matches.finding("topic-.*", cluster.image))[-1] == "topic-new"
     with pytest.raises(ApiError):
         all_steps(matches.finding("(", cluster.image))
+
+
+def test_after_a_topic_came_or_went_only_that_one_is_looked_at() -> None:
+    """What is stored with a group is the basis, for patterns that are not remembered as well."""
+    cluster = cluster_with(*[f"topic-{number:03}" for number in range(300)], "other")
+    matches = TopicMatches()
+    topics = all_steps(matches.finding("topic-.*", cluster.image))
+    resolved = ResolvedRegex(topics, cluster.image.offset, 0)
+    for number in range(REMEMBERED_PATTERNS):
+        all_steps(matches.finding(f"{number}", cluster.image))
+    cluster.create_topic("topic-new", 1)
+    cluster.delete_topic("topic-007")
+    cluster.create_topic("none", 1)
+    few = len(list(matches.finding("topic-.*", cluster.image, resolved)))
+    assert few < 300 / NAMES_PER_STEP + 2
+    expected = sorted({*topics, "topic-new"} - {"topic-007"})
+    assert all_steps(matches.finding("topic-.*", cluster.image, resolved)) == tuple(expected)
+    # What was stored before, by whomever, is not relied on.
+    strange = ResolvedRegex(("other",), cluster.image.offset, 0)
+    assert all_steps(TopicMatches().finding("other|none", cluster.image)) == ("none", "other")
+    again = TopicMatches()
+    cluster.create_topic("one", 1)
+    assert all_steps(again.finding("other|one", cluster.image, strange)) == ("one", "other")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_came_or_went_what_is_found_is_what_matches_now(seed: int) -> None:
+    rng = random.Random(seed)
+    cluster = cluster_with("t0")
+    matches = TopicMatches()
+    patterns = ["t.*", "t[02468]", "t1.?", "x"]
+    latest = cluster.image
+    images = [latest]
+    resolved: dict[str, ResolvedRegex] = {}
+    for _ in range(150):
+        for _ in range(rng.randrange(4)):
+            name = f"t{rng.randrange(15)}"
+            if name in cluster.image.topics_by_name:
+                cluster.delete_topic(name)
+            else:
+                cluster.create_topic(name, 1)
+        images.append(cluster.image)
+        regex = rng.choice(patterns)
+        # Somebody may have begun with an earlier image.
+        image = rng.choice(images[-3:])
+        latest = max(latest, image, key=lambda each: each.offset)
+        found = all_steps(matches.finding(regex, image, resolved.get(regex)))
+        match = re.compile(regex).fullmatch
+        assert list(found) == sorted(name for name in latest.topics_by_name if match(name))
+        resolved[regex] = ResolvedRegex(found, image.offset, 0)
+
+
+def test_more_changes_than_are_remembered_do_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subscription, "REMEMBERED_CHANGES", 3)
+    test_whatever_came_or_went_what_is_found_is_what_matches_now(0)
 
 
 def test_only_so_many_patterns_are_remembered() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from moldau.clock import ManualClock
 from moldau.errors import ApiError, ErrorCode
 from moldau.protocol.primitives import FileRegion
 from moldau.simulator.disk import PowerCut, SimulatedDisk
@@ -266,6 +267,66 @@ def test_on_a_full_disk_nothing_in_memory_is_ahead_of_a_log_that_starts_anew() -
     assert log.producers.entry(5) is None
     log.append_as_follower(_copied_from(20, leader_epoch=EPOCH))
     assert log.leader_epochs.entries() == [(EPOCH, 20)]
+
+
+@pytest.mark.parametrize("start", [0, 3, 30])
+@pytest.mark.parametrize("file", ["*.log", "*.index", "*.timeindex"])
+def test_a_log_that_cannot_start_anew_stays_as_it_is(file: str, start: int) -> None:
+    """Its files were renamed already: what is appended to them would be deleted with them."""
+    disk, clock = SimulatedDisk(), ManualClock(START_MS)
+    log = new_log(disk, SMALL_SEGMENTS, clock=clock)
+    for _ in range(5):
+        append(log, b"x" * 150)
+    log.flush()
+    disk.fail_next("open", file, errno.EMFILE)
+    with pytest.raises(ApiError) as raised:
+        log.truncate_fully_and_start_at(start)
+    assert raised.value.code == ErrorCode.KAFKA_STORAGE_ERROR
+    disk.heal()
+    assert append(log, b"new") == 5
+    expected = [*((offset, b"x" * 150) for offset in range(5)), (5, b"new")]
+    clock.advance(log.config.file_delete_delay_ms)
+    log.remove_deleted_files(clock.monotonic_ms())
+    assert read_all(log) == expected
+    assert read_all(reopened(disk, SMALL_SEGMENTS)) == expected
+    log.truncate_fully_and_start_at(start)
+    assert append(log, b"at last") == start
+    assert read_all(reopened(disk, SMALL_SEGMENTS)) == [(start, b"at last")]
+
+
+@pytest.mark.parametrize("offset", [1, 3, 5])
+@pytest.mark.parametrize(
+    ("operation", "file"), [("pread", "*.log"), ("truncate", "*.log"), ("truncate", "*.index")]
+)
+def test_a_log_that_cannot_be_truncated_has_all_records_up_to_its_end(
+    operation: str, file: str, offset: int
+) -> None:
+    disk = SimulatedDisk()
+    log = new_log(disk, SMALL_SEGMENTS)
+    for number in range(9):
+        append(log, b"%02d" % number * 60)
+    before = read_all(log)
+    disk.fail_next(operation, file, errno.EMFILE)
+    with pytest.raises(ApiError) as raised:
+        log.truncate_to(offset)
+    assert raised.value.code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert log.log_end_offset == 9
+    assert read_all(log) == before
+    assert read_all(reopened(disk, SMALL_SEGMENTS)) == before
+    log.truncate_to(offset)
+    assert read_all(log) == before[:offset]
+    assert read_all(reopened(disk, SMALL_SEGMENTS)) == before[:offset]
+
+
+def test_a_log_that_cannot_roll_leaves_no_files_behind() -> None:
+    disk = SimulatedDisk()
+    log = new_log(disk)
+    append(log, b"a")
+    before = disk.list_dir(log.directory)
+    disk.fail_next("open", "*1.timeindex", errno.EMFILE)
+    with pytest.raises(ApiError):
+        log.roll()
+    assert disk.list_dir(log.directory) == before
 
 
 def _copied_from(offset: int, leader_epoch: int) -> bytes:

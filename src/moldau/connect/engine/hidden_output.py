@@ -2,13 +2,17 @@
 
 Nobody sets up logging there: warnings of connectors and libraries go to standard error, and from
 there to the log of the worker or of an executor. So it is the stream that leaves them out.
+
+A value may come in parts, in several writes. So what may be the beginning of one is held back until
+the next write shows whether it is, even if the stream is flushed.
 """
 
 import sys
+import threading
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from moldau.connect.providers import hidden, keep_hidden
+from moldau.connect.providers import hidden_so_far, keep_hidden
 
 _STREAMS: Final = ("stdout", "stderr")
 
@@ -18,9 +22,14 @@ class HidingStream:
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
+        self._held = ""
+        self._lock = threading.RLock()
 
     def write(self, text: str) -> int:
-        self._stream.write(hidden(text))
+        with self._lock:
+            shown, self._held = hidden_so_far(self._held + text)
+            if shown:
+                self._stream.write(shown)
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:

@@ -14,7 +14,7 @@ Here they are resolved immediately, so that it has its partitions at once.
 
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import suppress
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from moldau.clock import Now
 from moldau.coordinator.outcome import CoordinatorRecord
@@ -47,6 +47,9 @@ from moldau.group_coordinator.record_size import Fits, check_size
 from moldau.metadata.image import MetadataImage
 
 R = TypeVar("R")
+
+# For patterns; a few milliseconds.
+MOST_NAMES_AT_ONCE: Final = 1_000
 
 
 def all_steps(steps: Generator[None, None, R]) -> R:
@@ -101,7 +104,9 @@ class GroupUpdate:
         *,
         must_assign: bool = False,
     ) -> bool:
-        return all_steps(self.updating_member(old, new, topics_version, must_assign=must_assign))
+        return all_steps(
+            self.updating_member(old, new, topics_version, must_assign=must_assign, is_at_once=True)
+        )
 
     def updating_member(
         self,
@@ -110,11 +115,13 @@ class GroupUpdate:
         topics_version: int,
         *,
         must_assign: bool = False,
+        is_at_once: bool = False,
     ) -> Generator[None, None, bool]:
         """Write the member if it changed; returns whether its subscription changed.
 
         ``topics_version`` is the offset of the image with the newest topic. ``must_assign`` means
-        that a new assignment is needed even if this member did not change.
+        that a new assignment is needed even if this member did not change. ``is_at_once`` means
+        that all steps are taken one after the other: what takes long and can wait is left out.
 
         Raises:
             ApiError: INVALID_REGULAR_EXPRESSION.
@@ -124,7 +131,7 @@ class GroupUpdate:
             self.records.append(records.member_record(group_id, new))
         names_changed = new.subscribed_topic_names != old.subscribed_topic_names
         regex_changed = new.subscribed_topic_regex != old.subscribed_topic_regex
-        topics_changed = yield from self._updating_regexes(old, new, topics_version)
+        topics_changed = yield from self._updating_regexes(old, new, topics_version, is_at_once)
         has_changed = names_changed or regex_changed
         should_bump = has_changed or topics_changed or must_assign
         if should_bump or self._now.monotonic_ms >= self.group.metadata_fresh_until_ms:
@@ -132,7 +139,11 @@ class GroupUpdate:
         return has_changed
 
     def _updating_regexes(
-        self, old: ConsumerGroupMember, new: ConsumerGroupMember, topics_version: int
+        self,
+        old: ConsumerGroupMember,
+        new: ConsumerGroupMember,
+        topics_version: int,
+        is_at_once: bool,
     ) -> Generator[None, None, bool]:
         """Resolve patterns that are new or out of date; returns whether their topics changed."""
         group = self.group
@@ -152,6 +163,9 @@ class GroupUpdate:
         if not used:
             return False
         stale = self._stale_regexes(used, topics_version)
+        if is_at_once and self._takes_long(stale):
+            # The next heartbeat that is prepared in steps resolves the others again.
+            stale = [regex for regex in stale if regex not in self.resolved]
         if not stale:
             return False
         has_changed = False
@@ -160,7 +174,10 @@ class GroupUpdate:
             found_topics: tuple[str, ...] = ()
             # The pattern of a version that knows another syntax may be invalid.
             with suppress(ApiError):
-                found_topics = yield from self._matches.finding(regex, self._image)
+                found_topics = yield from self._matches.finding(
+                    regex, self._image, self.resolved.get(regex)
+                )
+            yield
             found = ResolvedRegex(found_topics, self._image.offset, self._now.wall_ms)
             fresh[regex] = found
             known = self.resolved.get(regex)
@@ -168,6 +185,15 @@ class GroupUpdate:
             self.records.append(records.regex_record(group.group_id, regex, *found))
         self.resolved = {**self.resolved, **fresh}
         return has_changed
+
+    def _takes_long(self, regexes: Iterable[str]) -> bool:
+        """Whether too many names would be matched for one step."""
+        cost = 0
+        for regex in regexes:
+            cost += self._matches.cost(regex, self._image, self.resolved.get(regex))
+            if cost > MOST_NAMES_AT_ONCE:
+                return True
+        return False
 
     def _stale_regexes(self, used: Mapping[str, int], topics_version: int) -> list[str]:
         known = [self.resolved[regex] for regex in used if regex in self.resolved]

@@ -123,7 +123,9 @@ class ConsumerGroups:
         regex = request.subscribed_topic_regex
         if regex:
             try:
-                topics = yield from upkeep.matches.finding(regex, image)
+                group = self.groups.get(request.group_id)
+                resolved = None if group is None else group.resolved.get(regex)
+                topics = yield from upkeep.matches.finding(regex, image, resolved)
             except ApiError:
                 return None
             yield from upkeep.hashes.computing(topics, image)

@@ -91,7 +91,9 @@ class Heartbeats:
         if prepared is not None and classic_group is None and self._is_valid(prepared):
             decision = prepared.decision
         else:
-            decision = all_steps(self._deciding(request, context, classic_group, now))
+            decision = all_steps(
+                self._deciding(request, context, classic_group, now, is_at_once=True)
+            )
         group, moved = decision.group, decision.moved
         out = Outcome(decision.records)
         decision.update.check_size(out.records, self._upkeep.fits)
@@ -144,6 +146,8 @@ class Heartbeats:
         context: GroupRequestContext,
         classic_group: ClassicGroup | None,
         now: Now,
+        *,
+        is_at_once: bool = False,
     ) -> Generator[None, None, Decision]:
         """Decide in steps; changes nothing. Raises ApiError."""
         out = Outcome()
@@ -161,6 +165,7 @@ class Heartbeats:
             new,
             self._upkeep.topics_version,
             must_assign=self._was_rebalancing(group, classic_group),
+            is_at_once=is_at_once,
         )
         yield
         target_epoch, target = yield from update.updating_target(old, new)

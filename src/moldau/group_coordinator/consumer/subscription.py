@@ -5,6 +5,7 @@ to the log with the offset of the metadata image it was resolved on, so that aft
 coordinator knows which topics are new.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Final, NamedTuple
 
@@ -15,6 +16,10 @@ from moldau.metadata.image import MetadataImage, TopicImage
 # A fraction of a millisecond.
 NAMES_PER_STEP: Final = 100
 REMEMBERED_PATTERNS: Final = 20
+# Compiling a pattern takes as long as matching this many names.
+COMPILING: Final = 20
+# Of topics that come or go.
+REMEMBERED_CHANGES: Final = 1_000
 
 
 class ResolvedRegex(NamedTuple):
@@ -99,33 +104,94 @@ def compile_regex(regex: str) -> Callable[[str], object | None]:
 
 
 class TopicMatches:
-    """The topics that patterns match, remembered as long as no topic comes or goes."""
+    """Finds the topics that patterns match.
+
+    What was found for an earlier image is the basis of what is found for the next one: only topics
+    that came or went in between are looked at. A group brings along what is stored of its patterns;
+    the last patterns of others are remembered.
+    """
 
     def __init__(self) -> None:
         self._topics: Mapping[str, TopicImage] | None = None
-        self._known: dict[str, tuple[str, ...]] = {}
+        self._offset = -1
+        # The names that came or went, and at which offsets, in order; complete from an offset on.
+        self._changed_names: list[str] = []
+        self._changed_at: list[int] = []
+        self._complete_from = -1
+        self._known: dict[str, ResolvedRegex] = {}
 
-    def finding(self, regex: str, image: MetadataImage) -> Generator[None, None, tuple[str, ...]]:
+    def finding(
+        self, regex: str, image: MetadataImage, resolved: ResolvedRegex | None = None
+    ) -> Generator[None, None, tuple[str, ...]]:
         """Find the topics that a pattern matches, sorted, in steps.
+
+        They are those of ``image``, or of a later one if that was asked for before. ``resolved`` is
+        what a group knows of the pattern.
 
         Raises:
             ApiError: INVALID_REGULAR_EXPRESSION.
         """
-        if image.topics_by_name is self._topics and regex in self._known:
-            return self._known[regex]
+        topics, offset = self._follow(image)
+        basis = self._basis(regex, resolved)
+        names = sorted(topics) if basis is None else self._changed_since(basis)
+        if basis is not None and not names:
+            return basis.topics
         match = compile_regex(regex)
         yield
-        names = sorted(image.topics_by_name)
-        yield
         matched: list[str] = []
+        if basis is not None:
+            changed = dict.fromkeys(names)
+            matched = [name for name in basis.topics if name not in changed]
+            names = [name for name in changed if name in topics]
+        yield
         for begin in range(0, len(names), NAMES_PER_STEP):
             some = names[begin : begin + NAMES_PER_STEP]
             matched += [name for name in some if match(name) is not None]
             yield
-        if image.topics_by_name is not self._topics:
-            self._topics = image.topics_by_name
+        matched.sort()
+        if regex not in self._known and len(self._known) >= REMEMBERED_PATTERNS:
             self._known.clear()
-        elif len(self._known) >= REMEMBERED_PATTERNS:
-            self._known.clear()
-        found = self._known[regex] = tuple(matched)
-        return found
+        found = self._known[regex] = ResolvedRegex(tuple(matched), offset, -1)
+        return found.topics
+
+    def cost(self, regex: str, image: MetadataImage, resolved: ResolvedRegex | None) -> int:
+        """How long ``finding`` would take: as long as to match this many names."""
+        topics, _ = self._follow(image)
+        basis = self._basis(regex, resolved)
+        if basis is None:
+            return COMPILING + len(topics)
+        count = len(self._changed_since(basis))
+        return count and COMPILING + count
+
+    def _follow(self, image: MetadataImage) -> tuple[Mapping[str, TopicImage], int]:
+        """Note which topics came or went since the last image; the topics and offset of the latest.
+
+        What happened between two images cannot be told for one in the middle.
+        """
+        topics, offset = image.topics_by_name, image.offset
+        if self._topics is not None and (topics is self._topics or offset < self._offset):
+            return self._topics, self._offset
+        if self._topics is None:
+            self._complete_from = offset
+        else:
+            self._changed_names += sorted(self._topics.keys() ^ topics.keys())
+            self._changed_at += [offset] * (len(self._changed_names) - len(self._changed_at))
+            dropped = len(self._changed_names) - REMEMBERED_CHANGES
+            if dropped > 0:
+                self._complete_from = self._changed_at[dropped - 1]
+                del self._changed_names[:dropped], self._changed_at[:dropped]
+        self._topics, self._offset = topics, offset
+        return topics, offset
+
+    def _basis(self, regex: str, resolved: ResolvedRegex | None) -> ResolvedRegex | None:
+        """The latest that is known of a pattern, if all changes since are known as well."""
+        known = self._known.get(regex)
+        if known is None or (resolved is not None and resolved.version > known.version):
+            known = resolved
+        # What another coordinator has stored may be without the topics that it did not show.
+        if known is None or known.version < self._complete_from:
+            return None
+        return known
+
+    def _changed_since(self, basis: ResolvedRegex) -> list[str]:
+        return self._changed_names[bisect_right(self._changed_at, basis.version) :]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from moldau.storage.log.log_reader import LogReader
 from moldau.storage.log.log_state import LogState
-from moldau.storage.log.segment import Segment
+from moldau.storage.log.segment import DELETED_SUFFIX, Segment
 
 # The time at which they are due, the segments, and other files that belong to them.
 DeletedItem = tuple[int, list[Segment], list[str]]
@@ -50,6 +50,20 @@ class DeletedFiles:
         if self._waiting is None:
             self._waiting = []
         self._waiting.append((due_ms, list(segments), snapshots))
+
+    def put_back(self, segments: Sequence[Segment]) -> None:
+        """Undo ``put_away`` of ``segments``, which go into the list again; raises OSError.
+
+        Their snapshots do not come back: they only make the next start faster.
+        """
+        if self._waiting is not None:
+            self._waiting = [
+                (due_ms, [each for each in waiting if each not in segments], snapshots)
+                for due_ms, waiting, snapshots in self._waiting
+            ]
+        # The first one first: if the process ends meanwhile, the log ends earlier, without a gap.
+        for segment in segments:
+            segment.change_suffix(DELETED_SUFFIX, "")
 
     def remove_due(self, now_ms: int) -> None:
         """Delete the files that are due; in the executor, if any.

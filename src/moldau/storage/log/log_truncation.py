@@ -71,8 +71,7 @@ class LogTruncation:
         self._prepare(offset)
         state.cleaner_checkpoint = min(state.cleaner_checkpoint, offset)
         try:
-            self._deleted.put_away(state.segments.remove_after(offset - 1))
-            state.segments.active.truncate_to(offset, wall_ms)
+            self._cut_segments(offset, wall_ms)
             self._set_end(offset)
             state.log_start_offset = min(state.log_start_offset, offset)
             try:
@@ -94,8 +93,7 @@ class LogTruncation:
         self._prepare(offset)
         state.cleaner_checkpoint = -1
         try:
-            self._deleted.put_away(list(state.segments))
-            state.segments.replace_all(state.new_segment(offset))
+            self._replace_segments(offset)
             self._set_end(offset)
             state.log_start_offset = log_start_offset
             state.update_high_watermark(offset)
@@ -118,6 +116,40 @@ class LogTruncation:
             return False
         self.start_anew(header.base_offset, start_offset)
         return True
+
+    def give_up_within(self, start_offset: int) -> None:
+        """See ``PartitionLog.give_up_within``."""
+        # In memory alone, for the disk may be full: its next start would do the same.
+        if self._state.log_end_offset < start_offset:
+            self._set_end(start_offset)
+            self._state.producers.map_end_offset = start_offset
+
+    def _cut_segments(self, offset: int, wall_ms: int) -> None:
+        """Remove what reaches ``offset``; raises OSError, and then all segments stay."""
+        state = self._state
+        removed = state.segments.remove_after(offset - 1)
+        self._deleted.put_away(removed)
+        try:
+            state.segments.active.truncate_to(offset, wall_ms)
+        except OSError:
+            # The log still ends where it did, and must have what is before.
+            self._deleted.put_back(removed)
+            for segment in removed:
+                state.segments.append(segment)
+            raise
+
+    def _replace_segments(self, offset: int) -> None:
+        """Put an empty segment in the place of all; raises OSError, and then they stay."""
+        state = self._state
+        segments = list(state.segments)
+        self._deleted.put_away(segments)
+        try:
+            new = state.new_segment(offset)
+        except OSError:
+            # What is appended to files that are about to be deleted would be lost.
+            self._deleted.put_back(segments)
+            raise
+        state.segments.replace_all(new)
 
     def _prepare(self, offset: int) -> None:
         self._state.stop_cleaning()

@@ -366,6 +366,13 @@ class PartitionLog:
         """
         return self._truncation.start_within(records)
 
+    def give_up_within(self, start_offset: int) -> None:
+        """After ``start_within``: the batch could not be appended, and the log is empty again.
+
+        It ends at its start. Otherwise it would begin above its end, should it be elected now.
+        """
+        self._truncation.give_up_within(start_offset)
+
     # -- the whole log --
 
     def close(self) -> None:

@@ -121,13 +121,22 @@ class Segment:
         self._is_new = create
         if create:
             self._max_timestamp = -1
-            self.offset_index.create()
-            self.time_index.create()
-            if config.preallocate:
-                self.log.preallocate(config.segment_bytes)
-            else:
-                # Most new partitions get their first record later, or never.
-                self.log.close()
+            try:
+                self._create_files(config)
+            except OSError:
+                # An empty log left behind would be found as the end of the partition.
+                if self.size == 0:
+                    self.remove_files()
+                raise
+
+    def _create_files(self, config: LogConfig) -> None:
+        self.offset_index.create()
+        self.time_index.create()
+        if config.preallocate:
+            self.log.preallocate(config.segment_bytes)
+        else:
+            # Most new partitions get their first record later, or never.
+            self.log.close()
 
     def __repr__(self) -> str:
         return f"Segment({self.log.path}, {self.size} bytes)"
