@@ -177,3 +177,21 @@ def test_anything_is_written_or_refused(kernel: Kernel, data: bytes, start: int)
         except UnicodeDecodeError:
             continue
         assert made is None or made.endswith(b"}")
+
+
+@both_kernels
+@pytest.mark.parametrize(
+    ("fields", "writers"),
+    [
+        ([(0, STRING, 0), (1, STRING, 0), (0, STRING, 0)], 3),
+        ([(0, MOMENT, 19)], 1),
+        ([(0, OTHER, 0), (1, OTHER, 0)], 1),
+    ],
+    ids=["a column twice", "too many digits", "no function"],
+)
+def test_plans_whose_rows_could_leave_their_room_are_refused(
+    kernel: Kernel, fields: list[tuple[int, int, int]], writers: int
+) -> None:
+    planned = [(*field, b",", b"null") for field in fields]
+    with pytest.raises(ValueError, match="a plan needs"):
+        kernel.RowPlan(b"{", planned, [str] * writers)
