@@ -28,6 +28,7 @@ MODULES = (
     "moldau.record.refused",
     "moldau.record.replicated_run",
     "moldau.record.row_json",
+    "moldau.record.walk",
 )
 
 
@@ -36,7 +37,7 @@ class Kernel:
 
     def __init__(self, modules: list[ModuleType]) -> None:
         columns, batch_run, offset_map, retention_filter, run_filter, rebase, *writing = modules
-        gather, key_hash, scatter, renumber, refused, replicated_run, row_json = writing
+        gather, key_hash, scatter, renumber, refused, replicated_run, row_json, walk = writing
         self.is_compiled = not str(columns.__file__).endswith(".py")
         self.index_records = columns.index_records
         self.find_run = batch_run.find_run
@@ -51,10 +52,16 @@ class Kernel:
         self.hash_keys = key_hash.hash_keys
         self.write_records = scatter.write_records
         self.renumber = renumber.renumber
+        self.first_timestamp_delta = renumber.first_timestamp_delta
         self.RefusedRecords = refused.RefusedRecords
         self.find_replicated = replicated_run.find_replicated
         self.RowPlan = row_json.RowPlan
         self.write_row = row_json.write_row
+        self.RecordFacts = walk.RecordFacts
+        self.walk_records = walk.walk_records
+        self.walk_apart = walk.walk_apart
+        self.end_of_whole = walk.end_of_whole
+        self.size_of_first = walk.size_of_first
 
 
 def load_plain() -> Kernel:

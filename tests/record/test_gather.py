@@ -71,6 +71,7 @@ def test_a_part_of_a_batch_can_be_gathered(kernel: Kernel) -> None:
     gathered.append(data, columns.value_position[1:], columns.value_size[1:])
     assert rows_of(gathered) == [None, b"333"]
     assert list(kernel.index_headers(data, columns, 1, 3).value_size) == [-1]
+    assert list(kernel.index_headers(data, columns, 1, 30_000).value_size) == [-1]
 
 
 @both_kernels

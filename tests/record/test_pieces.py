@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from moldau.record.compression import Codec, compress, decompress
 from moldau.record.header import CorruptBatch, UnpacksTooLarge
 from moldau.record.pieces import PIECE_BYTES, packed, unpacked, whole_records
-from moldau.record.records import encode_record
+from moldau.record.records import encode_record, encode_varint
 from moldau.record.walk import end_of_whole
 
 codecs = pytest.mark.parametrize("codec", list(Codec))
@@ -130,3 +130,9 @@ def test_a_record_that_cannot_be_is_corrupt() -> None:
         list(whole_records([encode_record(0, 0, b"k", bytes(200), ())[:50]], 100))
     with pytest.raises(CorruptBatch, match="more than 64 bits"):
         list(whole_records([b"\xff" * 3] * 6, 100))
+
+
+@pytest.mark.parametrize("length", [2**62, 2**63 - 10, 2**63 - 1])
+def test_a_length_that_could_overflow_is_corrupt(length: int) -> None:
+    with pytest.raises(CorruptBatch, match="beyond what is there"):
+        list(whole_records([encode_varint(length)], 100))

@@ -1,5 +1,6 @@
 """Renumbered records are the same as records written with these numbers."""
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -38,6 +39,21 @@ def test_records_in_a_view_are_renumbered(kernel: Any) -> None:
     record = encode_record(9, 3, b"k", b"v", ())
     view = memoryview(b"before" + record + b"behind")[6:-6]
     assert kernel.renumber(view, 0, -3) == (encode_record(0, 0, b"k", b"v", ()), 1)
+
+
+@both_kernels
+def test_large_records_take_no_memory_that_is_zeroed_at_once(kernel: Any) -> None:
+    value = bytes(2 << 20)
+    record = encode_record(9, 3, b"k", value, ())
+    tracemalloc.start()
+    try:
+        written, count = kernel.renumber(memoryview(record), 0, -3)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (written, count) == (encode_record(0, 0, b"k", value, ()), 1)
+    # What is mapped is not counted. Interpreted, the record is copied on its way.
+    assert peak < 2 * len(record)
 
 
 @both_kernels

@@ -14,7 +14,7 @@ from moldau.connect.connectors.postgres.values import zoned_timestamp
 from moldau.connect.converters.json_writing import string_text
 from moldau.connect.data.logical import int_to_bytes
 from moldau.record.row_json import BOOLEAN, DECIMAL, MOMENT, OTHER, STRING, UNCHANGED
-from tests.record.kernels import Kernel, both_kernels
+from tests.record.kernels import INSTALLED, PLAIN, Kernel, both_kernels
 
 Texts = Sequence[str | bytes | None]
 
@@ -177,3 +177,49 @@ def test_anything_is_written_or_refused(kernel: Kernel, data: bytes, start: int)
         except UnicodeDecodeError:
             continue
         assert made is None or made.endswith(b"}")
+
+
+@both_kernels
+@pytest.mark.parametrize(
+    ("fields", "writers"),
+    [
+        ([(0, STRING, 0), (1, STRING, 0), (0, STRING, 0)], 3),
+        ([(0, MOMENT, 19)], 1),
+        ([(0, OTHER, 0), (1, OTHER, 0)], 1),
+    ],
+    ids=["a column twice", "too many digits", "no function"],
+)
+def test_plans_whose_rows_could_leave_their_room_are_refused(
+    kernel: Kernel, fields: list[tuple[int, int, int]], writers: int
+) -> None:
+    planned = [(*field, b",", b"null") for field in fields]
+    with pytest.raises(ValueError, match="a plan needs"):
+        kernel.RowPlan(b"{", planned, [str] * writers)
+
+
+TEXTS = [
+    "t",
+    "12",
+    "1.50",
+    "-" + "9" * 16 + ".99",
+    "2024-02-29 12:34:56.789+00",
+    '"' * 80,
+    "\n",
+    "",
+]
+VALUES = st.none() | st.sampled_from(TEXTS) | st.binary(max_size=8)
+
+
+@given(st.lists(VALUES, max_size=6), st.data())
+def test_compiled_or_plain_any_row_becomes_the_same(texts: Texts, data: st.DataObject) -> None:
+    places = data.draw(st.lists(st.integers(0, max(len(texts), 1)), max_size=6, unique=True))
+    kinds = st.sampled_from([OTHER, UNCHANGED, STRING, BOOLEAN, DECIMAL, MOMENT])
+    fields = [(place, data.draw(kinds), data.draw(st.integers(0, 6))) for place in places]
+
+    def outcome(kernel: Kernel) -> bytes | str | None:
+        try:
+            return written(kernel, fields, texts, b"tail")
+        except UnicodeDecodeError as error:
+            return str(error)
+
+    assert outcome(INSTALLED) == outcome(PLAIN)

@@ -321,7 +321,7 @@ class Fitting:
             )
         return rest
 
-    def _renumbered(self) -> Iterator[bytes]:
+    def _renumbered(self) -> Iterator[bytes | memoryview]:
         """The records with offset deltas 0, 1, 2 and so on, and the first timestamp as the base."""
         header = self.header
         delta = 0

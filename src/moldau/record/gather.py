@@ -96,7 +96,7 @@ def index_headers(records: bytes, columns: Columns, first: int, last: int) -> He
     total = sum(counts)
     cells = memoryview(bytearray(32 * total)).cast("q")
     if total:
-        _index_headers(records, positions, counts, last - first, total, cells)
+        _index_headers(records, positions, counts, len(positions), total, cells)
     return HeaderColumns(cells, total)
 
 

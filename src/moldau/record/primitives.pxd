@@ -49,3 +49,8 @@ cdef inline const u8* bytes_at(data) except? NULL:
     if not PyMemoryView_Check(data):
         raise TypeError(f"neither bytes nor a view of them: {data!r}")
     return <const u8*>PyMemoryView_GET_BUFFER(data).buf
+
+cdef inline u8* room_at(room) except? NULL:
+    if not PyMemoryView_Check(room):
+        raise TypeError(f"not a view: {room!r}")
+    return <u8*>PyMemoryView_GET_BUFFER(room).buf

@@ -20,7 +20,7 @@ def varint_size(value: int) -> int:
     return size
 
 
-def write_varint(target: bytearray, to: int, value: int) -> int:
+def write_varint(target: bytearray | memoryview, to: int, value: int) -> int:
     """Write ``value``; returns the position after it."""
     raw = (value << 1) ^ (value >> 63)
     while raw >= 0x80:
@@ -51,7 +51,9 @@ def after_varint(data: bytes, at: int) -> int:
     return at + 1
 
 
-def copy(target: bytearray, to: int, source: bytes | memoryview, start: int, end: int) -> int:
+def copy(
+    target: bytearray | memoryview, to: int, source: bytes | memoryview, start: int, end: int
+) -> int:
     """Copy ``source`` from ``start`` to ``end``; returns the position after it in ``target``."""
     target[to : to + end - start] = source[start:end]
     return to + end - start
@@ -63,3 +65,8 @@ def bytes_at(data: bytes | memoryview) -> bytes | memoryview:
     Valid as long as ``data`` is: a view must consist of contiguous bytes and must not be released.
     """
     return data
+
+
+def room_at(room: memoryview) -> memoryview:
+    """The writable contents of ``room``, as with ``bytes_at``."""
+    return room

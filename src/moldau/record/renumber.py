@@ -12,6 +12,7 @@ Rules this module keeps:
 * For any input the only error is ``ValueError``, and nothing outside the input is read.
 """
 
+import mmap
 from typing import Final
 
 from moldau.record import interpreted as cython
@@ -21,12 +22,14 @@ if False:  # Never executed: tells the compiler what ``cython`` is.
     import cython  # type: ignore
 if not cython.compiled:  # Otherwise inlined from ``.pxd`` files.
     from moldau.record.checked import fault, read_checked
-    from moldau.record.primitives import bytes_at, copy, varint_size, write_varint
+    from moldau.record.primitives import bytes_at, copy, room_at, varint_size, write_varint
 
 # The minimum size of a record, and its maximum growth: one delta from one byte to ten, another from
 # one to five, and its length by one.
 _SMALLEST_RECORD: Final = 7
 _LARGEST_GROWTH: Final = 14
+# Beyond that, zeroing memory with the GIL held would delay other threads.
+_MOST_ZEROED: Final = 1024 * 1024
 # A delta and its shift stay below this, so that their sum stays within 64 bits.
 _LIMIT: Final = 1 << 62
 
@@ -40,7 +43,9 @@ def first_timestamp_delta(records: bytes | memoryview) -> int:
     return delta if at >= 0 else 0
 
 
-def renumber(records: bytes | memoryview, first_delta: int, shift: int) -> tuple[bytes, int]:
+def renumber(
+    records: bytes | memoryview, first_delta: int, shift: int
+) -> tuple[bytes | memoryview, int]:
     """The same records with offset deltas from ``first_delta`` on, and their number.
 
     Their timestamp deltas grow by ``shift``, for a base timestamp that is smaller by as much.
@@ -53,8 +58,10 @@ def renumber(records: bytes | memoryview, first_delta: int, shift: int) -> tuple
         raise ValueError(f"timestamps cannot be moved by {shift}, only by less than 2^62")
     size = len(records)
     source = bytes_at(records)
-    room = bytearray(size + _LARGEST_GROWTH * (size // _SMALLEST_RECORD + 1))
-    target = room
+    capacity = size + _LARGEST_GROWTH * (size // _SMALLEST_RECORD + 1)
+    is_large = capacity > _MOST_ZEROED
+    room = memoryview(mmap.mmap(-1, capacity) if is_large else bytearray(capacity))
+    target = room_at(room)
     at = 0
     to = 0
     count = 0
@@ -87,4 +94,4 @@ def renumber(records: bytes | memoryview, first_delta: int, shift: int) -> tuple
             count += 1
     if at < 0:
         raise ValueError(f"record {first_delta + count} is {describe_fault(at)}")
-    return bytes(memoryview(room)[:to]), count
+    return room[:to] if is_large else bytes(room[:to]), count

@@ -66,6 +66,9 @@ class RowPlan:
             how many digits a value has after its point; what comes before its value, such as
             ``,"name":``; and what it is if the column is null.
         writers: the functions that write a value of each field.
+
+    Raises:
+        ValueError: a column comes twice, or a value could take more room than is reserved for it.
     """
 
     def __init__(
@@ -74,6 +77,13 @@ class RowPlan:
         fields: Sequence[tuple[int, int, int, bytes, bytes]],
         writers: Writers,
     ) -> None:
+        # The room for an object relies on it.
+        is_sound = len({field[0] for field in fields}) == len(fields) == len(writers)
+        if not is_sound or any(field[2] > _MAX_DIGITS for field in fields):
+            raise ValueError(
+                f"a plan needs a column and a function for each field, not {len(writers)} functions"
+                f" for {[field[0] for field in fields]}, and at most {_MAX_DIGITS} digits"
+            )
         plan, texts = bytearray(), bytearray(start)
         for place, kind, digits, before, null in fields:
             texts += before
@@ -102,7 +112,7 @@ def write_row(data: bytes, start: int, rows: RowPlan, tail: bytes) -> bytes | No
     count = len(plan_bytes) // _FIELD_BYTES
     if start < 0 or start + 2 > size:
         return None
-    # Escaping doubles a string at most.
+    # Escaping doubles a string at most, and no column comes twice.
     room = 2 * size + len(text_bytes) + _ROOM * (count + 1) + len(tail)
     if room > len(scratch):
         scratch = bytearray(room)

@@ -109,6 +109,9 @@ def size_of_first(data: bytes | memoryview) -> int:
     source = bytes_at(data)
     end = len(data)
     length, start = read_checked(source, 0, end)
+    if length >= _LIMIT:
+        # The sum could exceed 64 bits.
+        start = fault(0, 2)
     if start >= 0:
         return start + length if length > 0 else start
     if end >= _LONGEST_VARINT:

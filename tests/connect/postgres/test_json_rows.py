@@ -156,3 +156,21 @@ def test_a_value_that_does_not_suit_its_column_is_reported_with_the_column() -> 
     )
     with pytest.raises(Exception, match=r"c10 has '2024-02-29 12:34:5X"):
         read(changes, [*log[:-1], (log[-1][0], place)])
+
+
+def test_a_column_that_is_named_twice_is_in_the_key_once() -> None:
+    both = converters(schemas_enable="false")
+    parsed = settings.parse({**CONFIG, "message.key.columns": 'pub"lic[.].*:c5,c0,c5'})
+
+    def facts(relation: Relation) -> TableFacts:
+        return _facts(relation, False)
+
+    quick = read(ChangeReader(parsed, facts, None, json=both), _log(3))
+    keys = [key for _, key, _, _ in (written(each, *both) for each in quick)]
+    assert keys[2] == b'{"c5":"","c0":null}'
+    assert keys == [
+        key
+        for _, key, _, _ in (
+            written(each, *both) for each in read(ChangeReader(parsed, facts, None), _log(3))
+        )
+    ]

@@ -97,7 +97,10 @@ def message_keys(value: str | None) -> tuple[tuple[re.Pattern[str], tuple[str, .
         if not entry.strip():
             continue
         table, colon, columns = entry.partition(":")
-        names = tuple(column.strip() for column in columns.split(",") if column.strip())
+        # A column that is named twice is in the key once.
+        names = tuple(
+            dict.fromkeys(column.strip() for column in columns.split(",") if column.strip())
+        )
         if not colon or not names:
             message = "Entries are table:column,column and are separated by semicolons"
             raise invalid("message.key.columns", value, message)
