@@ -64,6 +64,8 @@ class ClusterDirectory:
                 f"the cluster in {self.path} is running already (process {pid}): "
                 f"'moldau cluster stop --data-dir {self.path}' stops it"
             ) from None
+        # A run that was killed has left it; its process id may be somebody else's by now.
+        self.remove_running()
 
     def unlock(self) -> None:
         if self._lock is not None:
