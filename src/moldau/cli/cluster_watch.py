@@ -78,8 +78,8 @@ class MetadataWatch:
 
     def _run(self) -> None:
         while not self._ended.is_set():
-            # Not the time that passes: after seconds of waiting for a broker that is paused or gone,
-            # what is known changes soon, and must not stay on the screen for a minute.
+            # CPU time: seconds of waiting for a broker that is paused or gone cost nothing, and
+            # after them the answer is soon outdated.
             started_s = time.thread_time()
             bootstrap = self._bootstrap()
             try:

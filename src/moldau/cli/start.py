@@ -15,7 +15,7 @@ from moldau import compiled
 from moldau.cli.errors import CommandError, UsageError
 from moldau.config.broker import BrokerConfig
 from moldau.config.definition import ConfigError
-from moldau.config.properties import parse_properties
+from moldau.config.properties import decode_properties, parse_properties
 
 _LEVELS: Final = ("debug", "info", "warning", "error")
 
@@ -146,9 +146,9 @@ def checked_config(properties: dict[str, str], path: str | None = None) -> Broke
 def read_properties(path: str) -> dict[str, str]:
     """The settings in a file. Errors include its path."""
     try:
-        with open(path, encoding="utf-8") as file:
-            return parse_properties(file.read())
-    except (ValueError, UnicodeDecodeError) as error:
+        with open(path, "rb") as file:
+            return parse_properties(decode_properties(file.read()))
+    except ValueError as error:
         raise CommandError(f"{path}: {error}") from None
 
 
