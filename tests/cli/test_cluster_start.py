@@ -204,11 +204,13 @@ def test_the_directory_of_a_single_node_is_not_taken(
     assert "is the data directory of a single node" in capsys.readouterr().err
 
 
-def test_a_stopped_cluster_shows_its_nodes(
+def test_a_stopped_cluster_shows_its_nodes_and_keeps_its_roles(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with StartedCluster(tmp_path, "--brokers", "1", *ANY_PORT) as cluster:
         assert cluster.stop() == 0
+    assert main(["cluster", "start", "--data-dir", str(tmp_path), "--separate"]) == 2
+    assert "brokers are also controllers" in capsys.readouterr().err
     assert main(["cluster", "status", "--data-dir", str(tmp_path), "--format", "json"]) == 1
     status = json.loads(capsys.readouterr().out)
     assert status["running"] is False
