@@ -199,7 +199,7 @@ def test_leaders_are_elected(moldau: Moldau, topic: str) -> None:
     needless = moldau("partitions", "elect-leaders", topic)
     assert (needless.code, needless.out) == (
         0,
-        "Elected leaders of 0 partitions; 2 had the right one already.\n",
+        "Elected leaders of 0 partitions; 2 already had their preferred leader.\n",
     )
     assert moldau("partitions", "elect-leaders", "--all").code == 0
     neither = moldau("partitions", "elect-leaders")
@@ -233,6 +233,8 @@ def test_the_quorum_is_described_and_its_voters_changed(
 
     eventually(is_added)
     assert added[-1].out.startswith(f"Added controller {other} with directory ")
+    twice = moldau("quorum", "add-controller", properties)
+    assert (twice.code, twice.err) == (1, f"moldau: controller {other} is a voter already\n")
     described = json.loads(moldau("quorum", "describe", "--format", "json").out)
     assert [each["status"] for each in described["replicas"]] == ["leader", "voter", "voter"]
 
