@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -133,6 +135,21 @@ def test_a_reassignment_in_progress_is_shown_and_cancelled(
         assert shown.out == f"Would cancel the reassignment of {topic}-0.\n"
         cancelled = moldau("partitions", "reassign", topic, "--cancel", "--execute")
         assert (cancelled.code, cancelled.out) == (0, "Cancelled 1 reassignment.\n")
+
+        waiting = subprocess.Popen(
+            [sys.executable, "-m", "moldau", *given, "--wait"]
+            + ["--bootstrap-server", cluster.bootstrap],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert waiting.stderr is not None
+        assert waiting.stderr.readline() == "Reassigning 1 partition.\n"
+        waiting.send_signal(signal.SIGINT)
+        _, told = waiting.communicate(timeout=180)
+        assert waiting.returncode == 130
+        assert "interrupted, but the reassignment continues" in told
+        assert moldau("partitions", "reassign", topic, "--cancel", "--execute").code == 0
     finally:
         os.kill(cluster.pids[paused - 1], signal.SIGCONT)
     assert [each["replicas"] for each in listed(moldau, topic)] == [[stays]]
