@@ -174,7 +174,7 @@ def test_settings_reach_the_file_of_every_node_and_stay(tmp_path: Path) -> None:
     ("options", "problem"),
     [
         (["--brokers", "0"], "--brokers 0: a cluster has at least one broker"),
-        (["--brokers", "1", "--controllers", "3"], "--separate makes controllers nodes"),
+        (["--brokers", "1", "--controllers", "3"], "--separate makes controllers separate nodes"),
         (["--listen", "localhost:none"], "write host:port"),
         (["--listen", "localhost:65500"], "not enough ports above 65500"),
         (["--set", "x"], "expected key=value"),

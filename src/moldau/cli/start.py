@@ -38,13 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="overrides a setting of the file; may be repeated",
+        help="override a setting of the file; may be repeated",
     )
     parser.add_argument(
         "--processes",
         metavar="N",
-        help="run N brokers, or one per core (auto), with this machine as their rack. After the "
-        "first come the ports that follow, ids 1000, 2000, ... higher, and DIR-2, DIR-3, ...",
+        help="run N brokers, or one per core (auto), with this machine as their rack. The others "
+        "use the ports that follow, ids 1000, 2000, ... above the first, and DIR-2, DIR-3, ...",
     )
     # For processes that run nodes as their children.
     parser.add_argument("--parent", metavar="PID", type=int, help=argparse.SUPPRESS)
