@@ -84,6 +84,14 @@ def test_a_broker_that_is_not_there_gets_a_remedy(capsys: pytest.CaptureFixture[
     assert "'moldau start'" in shown
 
 
+def test_a_host_name_that_does_not_exist_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["topics", "list", "--bootstrap-server", "nowhere.invalid:9092"]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith(
+        "moldau: cannot connect to nowhere.invalid:9092: the host name cannot be resolved ("
+    )
+
+
 def test_debug_shows_where_it_went_wrong() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
