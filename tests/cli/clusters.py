@@ -19,15 +19,7 @@ class StartedCluster:
 
     def __init__(self, data_dir: Path, *options: str) -> None:
         self.data_dir = data_dir
-        command = [sys.executable, "-m", "moldau", "cluster", "start", "--data-dir", str(data_dir)]
-        self.process = subprocess.Popen(
-            [*command, "--format", "json", *options],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            # Signals of the test run are not for it.
-            process_group=0,
-        )
+        self.process = cluster_process(data_dir, *options)
         self.ready: dict[str, Any] = {}
 
     @property
@@ -64,6 +56,19 @@ class StartedCluster:
         for pid in self.pids:
             if is_alive(pid):
                 os.kill(pid, signal.SIGKILL)
+
+
+def cluster_process(data_dir: Path, *options: str) -> "subprocess.Popen[str]":
+    """``moldau cluster start``, which prints one line when it is ready."""
+    command = [sys.executable, "-m", "moldau", "cluster", "start", "--data-dir", str(data_dir)]
+    return subprocess.Popen(
+        [*command, "--format", "json", *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Signals of the test run are not for it.
+        process_group=0,
+    )
 
 
 def wait_until_gone(pids: Sequence[int]) -> None:

@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -133,6 +135,21 @@ def test_a_reassignment_in_progress_is_shown_and_cancelled(
         assert shown.out == f"Would cancel the reassignment of {topic}-0.\n"
         cancelled = moldau("partitions", "reassign", topic, "--cancel", "--execute")
         assert (cancelled.code, cancelled.out) == (0, "Cancelled 1 reassignment.\n")
+
+        waiting = subprocess.Popen(
+            [sys.executable, "-m", "moldau", *given, "--wait"]
+            + ["--bootstrap-server", cluster.bootstrap],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert waiting.stderr is not None
+        assert waiting.stderr.readline() == "Reassigning 1 partition.\n"
+        waiting.send_signal(signal.SIGINT)
+        _, told = waiting.communicate(timeout=180)
+        assert waiting.returncode == 130
+        assert "interrupted, but the reassignment continues" in told
+        assert moldau("partitions", "reassign", topic, "--cancel", "--execute").code == 0
     finally:
         os.kill(cluster.pids[paused - 1], signal.SIGCONT)
     assert [each["replicas"] for each in listed(moldau, topic)] == [[stays]]
@@ -199,7 +216,7 @@ def test_leaders_are_elected(moldau: Moldau, topic: str) -> None:
     needless = moldau("partitions", "elect-leaders", topic)
     assert (needless.code, needless.out) == (
         0,
-        "Elected leaders of 0 partitions; 2 had the right one already.\n",
+        "Elected leaders of 0 partitions; 2 already had their preferred leader.\n",
     )
     assert moldau("partitions", "elect-leaders", "--all").code == 0
     neither = moldau("partitions", "elect-leaders")
@@ -233,6 +250,8 @@ def test_the_quorum_is_described_and_its_voters_changed(
 
     eventually(is_added)
     assert added[-1].out.startswith(f"Added controller {other} with directory ")
+    twice = moldau("quorum", "add-controller", properties)
+    assert (twice.code, twice.err) == (1, f"moldau: controller {other} is a voter already\n")
     described = json.loads(moldau("quorum", "describe", "--format", "json").out)
     assert [each["status"] for each in described["replicas"]] == ["leader", "voter", "voter"]
 

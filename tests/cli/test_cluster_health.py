@@ -51,14 +51,28 @@ def test_nothing_is_found_where_all_replicas_are_in_sync() -> None:
 
 
 def test_replicas_out_of_sync_are_a_warning_until_nothing_can_be_written() -> None:
-    (warning,) = found([partition(0, 1, [1, 2, 3], [1, 2])])
+    down = [broker(1), broker(2, is_fenced=True), broker(3, is_fenced=True)]
+    warning, _ = found([partition(0, 1, [1, 2, 3], [1, 2])], brokers=down)
     assert kinds([warning]) == [("under-replicated", Severity.WARNING)]
     assert warning.affected == ["t-0"]
     assert "start or repair broker 3;" in warning.remedy
-    (error,) = found([partition(0, 1, [1, 2, 3], [1])])
+    error, _ = found([partition(0, 1, [1, 2, 3], [1])], brokers=down)
     assert kinds([error]) == [("under-min-isr", Severity.ERROR)]
     assert "NOT_ENOUGH_REPLICAS" in error.problem
     assert "brokers 2, 3" in error.remedy
+
+
+def test_a_broker_in_service_need_not_be_started() -> None:
+    (warning,) = found([partition(0, 1, [1, 2, 3], [1, 2])])
+    assert warning.remedy.startswith("wait for broker 3 (in service; ")
+    mixed = [broker(1), broker(2), broker(3, is_fenced=True)]
+    error, _ = found([partition(0, 1, [1, 2, 3], [1])], brokers=mixed)
+    assert error.remedy.startswith("start or repair broker 3, wait for broker 2 (in service; ")
+
+
+def test_a_minimum_above_the_number_of_replicas_needs_more_replicas() -> None:
+    (error,) = found([partition(0, 1, [1], [1])])
+    assert error.remedy.startswith("lower min.insync.replicas, or give them more replicas")
 
 
 def test_an_offline_partition_says_who_can_lead_it_without_loss() -> None:

@@ -8,11 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from moldau.cli.cluster_directory import RUNNING, ClusterDirectory
 from moldau.cli.main import main
 from moldau.client.admin import Admin
 from moldau.config.properties import parse_properties
 from moldau.storage.disk.directory_lock import DirectoryLock
-from tests.cli.clusters import StartedCluster, is_alive, pause, wait_until_gone
+from tests.cli.clusters import (
+    STOP_TIMEOUT_S,
+    StartedCluster,
+    cluster_process,
+    is_alive,
+    pause,
+    wait_until_gone,
+)
 
 ANY_PORT = ("--listen", "127.0.0.1:0")
 
@@ -76,6 +84,42 @@ def test_a_second_start_in_the_same_directory_is_refused(
         assert cluster.stop() == 0
 
 
+def test_a_cluster_that_is_still_starting_is_shown_and_can_be_stopped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ("--brokers", "1", "--controllers", "1", "--separate", *ANY_PORT)
+    with StartedCluster(tmp_path, *options) as cluster:
+        assert cluster.stop() == 0
+    broker = Path(cluster.ready["nodes"][1]["properties"])
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        # Without an answer from a controller the broker does not become ready.
+        controller = f"127.0.0.1:{silent.getsockname()[1]}"
+        lines = broker.read_text().splitlines()
+        name = "controller.quorum.bootstrap.servers="
+        changed = [f"{name}{controller}" if line.startswith(name) else line for line in lines]
+        broker.write_text("\n".join(changed))
+        with cluster_process(tmp_path) as process:
+            states: list[str] = []
+            while states != ["starting", "starting"]:
+                assert process.poll() is None
+                main(["cluster", "status", "--data-dir", str(tmp_path), "--format", "json"])
+                states = [node["state"] for node in json.loads(capsys.readouterr().out)["nodes"]]
+            assert main(["cluster", "status", "--data-dir", str(tmp_path)]) == 0
+            assert f"is starting (process {process.pid})." in capsys.readouterr().out
+            assert main(["cluster", "stop", "--data-dir", str(tmp_path)]) == 0
+            assert process.wait(STOP_TIMEOUT_S) == 0
+
+
+def test_the_process_id_that_a_killed_run_left_is_not_believed(tmp_path: Path) -> None:
+    (tmp_path / RUNNING).write_text(json.dumps({"pid": os.getpid(), "nodes": []}))
+    directory = ClusterDirectory(tmp_path)
+    directory.lock()
+    try:
+        assert directory.running() is None
+    finally:
+        directory.unlock()
+
+
 def test_a_port_that_is_in_use_is_named_before_anything_is_started(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -130,7 +174,7 @@ def test_settings_reach_the_file_of_every_node_and_stay(tmp_path: Path) -> None:
     ("options", "problem"),
     [
         (["--brokers", "0"], "--brokers 0: a cluster has at least one broker"),
-        (["--brokers", "1", "--controllers", "3"], "--separate makes controllers nodes"),
+        (["--brokers", "1", "--controllers", "3"], "--separate makes controllers separate nodes"),
         (["--listen", "localhost:none"], "write host:port"),
         (["--listen", "localhost:65500"], "not enough ports above 65500"),
         (["--set", "x"], "expected key=value"),
@@ -160,11 +204,13 @@ def test_the_directory_of_a_single_node_is_not_taken(
     assert "is the data directory of a single node" in capsys.readouterr().err
 
 
-def test_a_stopped_cluster_shows_its_nodes(
+def test_a_stopped_cluster_shows_its_nodes_and_keeps_its_roles(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with StartedCluster(tmp_path, "--brokers", "1", *ANY_PORT) as cluster:
         assert cluster.stop() == 0
+    assert main(["cluster", "start", "--data-dir", str(tmp_path), "--separate"]) == 2
+    assert "brokers are also controllers" in capsys.readouterr().err
     assert main(["cluster", "status", "--data-dir", str(tmp_path), "--format", "json"]) == 1
     status = json.loads(capsys.readouterr().out)
     assert status["running"] is False

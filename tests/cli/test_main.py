@@ -1,6 +1,8 @@
 """The command as a whole: help, errors and exit codes."""
 
 import socket
+import subprocess
+import sys
 
 import pytest
 
@@ -82,6 +84,14 @@ def test_a_broker_that_is_not_there_gets_a_remedy(capsys: pytest.CaptureFixture[
     assert "'moldau start'" in shown
 
 
+def test_a_host_name_that_does_not_exist_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["topics", "list", "--bootstrap-server", "nowhere.invalid:9092"]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith(
+        "moldau: cannot connect to nowhere.invalid:9092: the host name cannot be resolved ("
+    )
+
+
 def test_debug_shows_where_it_went_wrong() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -93,3 +103,20 @@ def test_an_error_of_the_broker_shows_its_code(moldau: Moldau) -> None:
     result = moldau("topics", "describe", "nope")
     assert result.code == 1
     assert result.err == "moldau: topic nope does not exist (UNKNOWN_TOPIC_OR_PARTITION)\n"
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_standard_streams_may_be_closed(moldau: Moldau, bootstrap: str, closed: str) -> None:
+    moldau("produce", "closed", "--file", __file__)
+    command = ["consume", "closed", "--from-beginning", "--max-messages", "1"]
+    ran = subprocess.run(
+        [
+            *("sh", "-c", f'"$@" {closed}', "sh", sys.executable, "-m", "moldau", *command),
+            *("--bootstrap-server", bootstrap),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert bool(ran.stdout) == (" >&-" not in f" {closed}")

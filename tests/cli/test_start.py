@@ -88,6 +88,21 @@ def test_what_is_wrong_is_named_with_its_file(tmp_path: Path) -> None:
         read_config(None, "d", "host:port", [], {})
 
 
+def test_a_setting_that_is_missing_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    file.write_text("process.roles=broker,controller\nnode.id=1\n")
+    with pytest.raises(CommandError) as error:
+        read_config(str(file), None, None, [], {})
+    problem = "controller.listener.names is missing, and it has no default"
+    assert str(error.value) == f"{file}: {problem}"
+
+
+def test_a_file_that_is_not_utf_8_is_read_as_java_does(tmp_path: Path) -> None:
+    file = tmp_path / "server.properties"
+    file.write_bytes("# für Zürich\nnum.partitions=3\n".encode("iso-8859-1"))
+    assert read_config(str(file), None, None, [], {}).num_partitions == 3
+
+
 def test_a_file_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["start", "nowhere.properties"]) == 1
     assert "nowhere.properties: No such file" in capsys.readouterr().err

@@ -53,7 +53,7 @@ def test_auto_is_one_per_core_and_anything_else_a_number() -> None:
     assert process_count("auto") >= 1
     assert process_count("3") == 3
     for wrong in ("0", "-1", "many"):
-        with pytest.raises(UsageError, match=f"--processes {wrong}: write a number from 1 on"):
+        with pytest.raises(UsageError, match=f"--processes {wrong}: write 1 or greater"):
             process_count(wrong)
 
 

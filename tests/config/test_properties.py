@@ -4,7 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moldau.config.properties import format_properties, parse_properties
+from moldau.config.properties import (
+    decode_properties,
+    format_properties,
+    parse_properties,
+)
 
 
 def test_a_file_as_kafka_ships_it_is_read() -> None:
@@ -62,3 +66,9 @@ _TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
 @given(st.dictionaries(_TEXT.filter(bool), _TEXT))
 def test_what_is_written_is_read_back(settings: dict[str, str]) -> None:
     assert parse_properties(format_properties(settings)) == settings
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "iso-8859-1"])
+def test_a_file_that_java_reads_need_not_be_utf_8(encoding: str) -> None:
+    data = "# für Zürich\nnode.id=1\n".encode(encoding)
+    assert decode_properties(data).startswith("# für Zürich\n")

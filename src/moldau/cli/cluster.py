@@ -30,9 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--controllers",
         metavar="N",
         type=int,
-        help="how many of the brokers are controllers too (default: 3, or 1 of fewer brokers)",
+        help="how many of the brokers are also controllers (default: 3, or 1 if there are fewer "
+        "than three brokers)",
     )
-    start.add_argument("--separate", action="store_true", help="controllers are nodes of their own")
+    start.add_argument("--separate", action="store_true", help="run controllers as separate nodes")
     start.add_argument(
         "--listen",
         metavar="HOST:PORT",

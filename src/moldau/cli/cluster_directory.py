@@ -23,7 +23,7 @@ from moldau.broker.format import FormatError, FormatOptions, format_directories,
 from moldau.cli.cluster_layout import ClusterNode, bootstrap_servers, node_directory
 from moldau.cli.errors import CommandError
 from moldau.cli.start import checked_config, read_config, read_properties
-from moldau.config.properties import format_properties, parse_properties
+from moldau.config.properties import decode_properties, format_properties, parse_properties
 from moldau.ids import new_uuid, uuid_to_str
 from moldau.storage.disk.checkpoint import META_PROPERTIES
 from moldau.storage.disk.directory_lock import LOCK_FILE, DirectoryInUse, DirectoryLock
@@ -64,6 +64,8 @@ class ClusterDirectory:
                 f"the cluster in {self.path} is running already (process {pid}): "
                 f"'moldau cluster stop --data-dir {self.path}' stops it"
             ) from None
+        # A run that was killed has left it; its process id may be somebody else's by now.
+        self.remove_running()
 
     def unlock(self) -> None:
         if self._lock is not None:
@@ -133,7 +135,7 @@ class ClusterDirectory:
         texts = {}
         for node in self.nodes() if settings else ():
             path = node.properties_path
-            texts[path] = changed_properties(path.read_text(encoding="utf-8"), settings)
+            texts[path] = changed_properties(decode_properties(path.read_bytes()), settings)
             checked_config(parse_properties(texts[path]), str(path))
         for path, text in texts.items():
             self._disk.write_atomically(str(path), text.encode())

@@ -4,7 +4,7 @@
 """
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from enum import IntEnum
 from typing import Final, NamedTuple
 
@@ -58,7 +58,9 @@ def _partition_findings(state: ClusterState) -> list[HealthFinding]:
     online = [each for each in state.partitions if each.leader >= 0]
     under_min = [each for each in online if len(each.isr) < state.min_isr[each.partition.topic]]
     under = [each for each in online if len(each.isr) < len(each.replicas)]
+    live = {each.node_id for each in state.brokers if not each.is_fenced}
     if under_min:
+        remedy = _missing_remedy(under_min, live)
         found.append(
             HealthFinding(
                 Severity.ERROR,
@@ -66,8 +68,10 @@ def _partition_findings(state: ClusterState) -> list[HealthFinding]:
                 f"{plural(len(under_min), 'partition')} with fewer replicas in sync than "
                 "min.insync.replicas: producers with acks=all get NOT_ENOUGH_REPLICAS",
                 _names(under_min),
-                f"{_start_remedy(under_min)}, or move the replicas to other brokers ('moldau "
-                "partitions reassign')",
+                f"{remedy}, or move the replicas to other brokers ('moldau partitions reassign')"
+                if remedy
+                else "lower min.insync.replicas, or give them more replicas ('moldau partitions "
+                "reassign --replication-factor')",
             )
         )
     only_under = [each for each in under if each not in under_min]
@@ -78,7 +82,7 @@ def _partition_findings(state: ClusterState) -> list[HealthFinding]:
                 "under-replicated",
                 f"{plural(len(only_under), 'partition')} with replicas that are not in sync",
                 _names(only_under),
-                f"{_start_remedy(only_under)}; a replica that runs catches up by itself",
+                f"{_missing_remedy(only_under, live)}; a replica that runs catches up by itself",
             )
         )
     holding = [each for each in online if each.eligible_leader_replicas]
@@ -224,9 +228,19 @@ def _quorum_findings(quorum: QuorumDescription) -> list[HealthFinding]:
     ]
 
 
-def _start_remedy(states: Sequence[PartitionState]) -> str:
-    missing = _brokers(n for each in states for n in each.replicas if n not in each.isr)
-    return f"start or repair {missing}"
+def _missing_remedy(states: Sequence[PartitionState], live: Set[int]) -> str:
+    """What brings back the replicas that are not in sync; empty if all are."""
+    missing = {n for each in states for n in each.replicas if n not in each.isr}
+    remedies = []
+    if missing - live:
+        remedies.append(f"start or repair {_brokers(missing - live)}")
+    if missing & live:
+        # A throttle, or a broker that has just been started, is not a reason to repair it.
+        remedies.append(
+            f"wait for {_brokers(missing & live)} (in service; 'moldau partitions reassign "
+            "--verify' shows replicas on the move)"
+        )
+    return ", ".join(remedies)
 
 
 def _brokers(nodes: Iterable[int]) -> str:

@@ -87,7 +87,7 @@ def roles(brokers: int, controllers: int | None, *, is_separate: bool) -> list[R
     if count > brokers:
         raise UsageError(
             f"--controllers {count}: there are only {brokers} brokers to be controllers as well; "
-            "--separate makes controllers nodes of their own"
+            "--separate makes controllers separate nodes"
         )
     return [Role(1 + index, True, index < count) for index in range(brokers)]
 

@@ -104,6 +104,7 @@ def _taken(node_id: int, listener: Listener, error: OSError) -> CommandError:
     if error.errno == errno.EADDRINUSE:
         return CommandError(
             f"{what}: port {listener.port} is in use by another process; stop it, or choose other "
-            "ports: --listen for a new cluster, server.properties of the node for an old one"
+            "ports: with --listen for a new cluster, in the server.properties of its nodes for an "
+            "existing one"
         )
     return CommandError(f"{what}: {error.strerror or error}")

@@ -15,6 +15,7 @@ START_TIMEOUT_S: Final = 60.0
 # A node finishes requests for at most 30 s, and flushes.
 STOP_TIMEOUT_S: Final = 60.0
 _POLL_S: Final = 0.01
+STARTING: Final = "starting"
 READY: Final = "Moldau is ready on "
 
 
@@ -46,7 +47,7 @@ class NodeProcess:
         if code is None:
             if self.is_paused:
                 return "paused"
-            return self._ending or ("running" if self.is_ready else "starting")
+            return self._ending or ("running" if self.is_ready else STARTING)
         if self._ending is not None:
             return {"stopping": "stopped"}.get(self._ending, self._ending)
         return f"failed ({code})"

@@ -14,7 +14,7 @@ from moldau.cli import terminal_keys
 from moldau.cli.cluster_directory import ClusterDirectory, describe
 from moldau.cli.cluster_layout import ClusterNode, bootstrap_servers
 from moldau.cli.cluster_ports import ReservedPorts
-from moldau.cli.cluster_processes import ClusterProcesses
+from moldau.cli.cluster_processes import STARTING, ClusterProcesses
 from moldau.cli.cluster_view import NodeRow, screen_lines
 from moldau.cli.cluster_watch import MetadataWatch, ProcessUsage, ProcessWatch
 from moldau.cli.errors import CommandError
@@ -90,7 +90,15 @@ class ClusterRun:
             if self._has_table:
                 nodes = plural(len(self._processes.nodes), "node")
                 print(f"moldau cluster: starting {nodes} ...", flush=True)
-            self._processes.start(lambda: self._signals.is_stopping)
+            # Who looks or stops now must know whom to ask.
+            self._directory.write_running(
+                self._nodes(), {}, dict.fromkeys(self._processes.nodes, STARTING)
+            )
+            try:
+                self._processes.start(lambda: self._signals.is_stopping)
+            except BaseException:
+                self._directory.remove_running()
+                raise
             try:
                 if not self._signals.is_stopping:
                     self._directory.all_have_started()

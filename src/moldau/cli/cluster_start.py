@@ -111,6 +111,13 @@ def _check_same(nodes: Sequence[ClusterNode], options: argparse.Namespace) -> No
             f"--controllers {options.controllers}: the cluster in {where} has {controllers}; "
             "'moldau quorum add-controller' and 'remove-controller' change that"
         )
+    if options.separate and any(
+        node.config.is_broker and node.config.is_controller for node in nodes
+    ):
+        raise UsageError(
+            f"--separate: in the cluster in {where} brokers are also controllers; name another "
+            "--data-dir for a cluster with separate controllers"
+        )
     if options.listen is not None:
         host, port = parse_address(options.listen)
         first = next(node for node in nodes if node.config.is_broker)

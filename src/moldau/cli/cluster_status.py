@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from moldau.cli.cluster_directory import ClusterDirectory, describe
-from moldau.cli.cluster_processes import STOP_TIMEOUT_S
+from moldau.cli.cluster_processes import STARTING, STOP_TIMEOUT_S
 from moldau.cli.cluster_view import NodeRow, cluster_lines, controller_state
 from moldau.cli.cluster_watch import Leaderships, ProcessWatch, ask
 from moldau.cli.errors import CommandError
@@ -49,9 +49,13 @@ def show_status(path: Path, *, is_json: bool) -> int:
         pid: Any = pids.get(node.node_id)
         state = known[node.node_id]["state"] if node.node_id in known else "stopped"
         rows.append(NodeRow(node, state, pid, usage.sample(pid)))
-    if is_running:
-        print(f"The cluster in {path} is running (process {(document or {}).get('pid')}).")
+    if document is not None:
+        is_starting = all(each["state"] == STARTING for each in known.values())
+        verb = "starting" if is_starting else "running"
+        print(f"The cluster in {path} is {verb} (process {document['pid']}).")
         print(f"--bootstrap-server {bootstrap}")
+    elif is_running:
+        print(f"The cluster in {path} is about to start or stop.")
     else:
         print(f"The cluster in {path} is not running.")
     for line in cluster_lines(rows, seen):

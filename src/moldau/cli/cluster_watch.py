@@ -78,14 +78,16 @@ class MetadataWatch:
 
     def _run(self) -> None:
         while not self._ended.is_set():
-            started_s = time.monotonic()
+            # CPU time: seconds of waiting for a broker that is paused or gone cost nothing, and
+            # after them the answer is soon outdated.
+            started_s = time.thread_time()
             bootstrap = self._bootstrap()
             try:
                 self.latest = ask(bootstrap) if bootstrap else None
             except Exception:
                 # Whatever the reason, the table shows that nothing is known.
                 self.latest = None
-            took_s = time.monotonic() - started_s
+            took_s = time.thread_time() - started_s
             self._ended.wait(max(_INTERVAL_S, took_s / _MAX_SHARE if self.latest else 0))
 
 

@@ -61,7 +61,8 @@ def read_connectors(path: str) -> list[ConnectorFile]:
 
 def _connector(path: str, content: Any) -> ConnectorFile:
     if not isinstance(content, dict):
-        raise CommandError(f"{path}: {json.dumps(content)} is not a connector, but an object is")
+        given = json.dumps(content)
+        raise CommandError(f"{path}: {given} is not a connector: it must be an object")
     if not isinstance(content.get("config"), dict):
         config = _texts(path, content)
         return ConnectorFile(config.get("name"), config)
@@ -75,6 +76,6 @@ def _texts(path: str, config: dict[str, Any]) -> dict[str, str]:
     texts = {}
     for name, value in config.items():
         if isinstance(value, dict | list) or value is None:
-            raise CommandError(f"{path}: the option {name} is {json.dumps(value)}, not a text")
+            raise CommandError(f"{path}: the option {name} is {json.dumps(value)}, not a string")
         texts[name] = value if isinstance(value, str) else json.dumps(value)
     return texts

@@ -43,6 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     is_debug = "--debug" in given
     given = [argument for argument in given if argument != "--debug"]
+    _open_what_is_closed()
     _escape_what_cannot_be_encoded()
     try:
         return _run(given, is_debug)
@@ -60,6 +61,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(f"moldau: {_explain(error)}", file=sys.stderr)
         return 2 if isinstance(error, UsageError) else 1
+
+
+def _open_what_is_closed() -> None:
+    """Discard output to a descriptor that the caller has closed (``>&-``).
+
+    Left closed, the next file or socket would get its number, and whatever is printed there.
+    """
+    if sys.stdin is None:
+        # Still None: a command that reads it says so.
+        os.open(os.devnull, os.O_RDONLY)
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def _escape_what_cannot_be_encoded() -> None:

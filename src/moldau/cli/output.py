@@ -66,10 +66,10 @@ def security_of(options: argparse.Namespace) -> "Security":
 
 def _properties_file(path: str) -> dict[str, str]:
     from moldau.client.security import is_security_setting
-    from moldau.config.properties import parse_properties
+    from moldau.config.properties import decode_properties, parse_properties
 
     try:
-        settings = parse_properties(Path(path).read_text())
+        settings = parse_properties(decode_properties(Path(path).read_bytes()))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise argparse.ArgumentTypeError(f"{path}: {reason}") from None

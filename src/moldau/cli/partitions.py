@@ -159,6 +159,7 @@ def _elect(admin: Admin, options: argparse.Namespace) -> int:
             failed += 1
             print(f"moldau: {error} ({error.code.name})", file=sys.stderr)
     elected = len(results) - needless - failed
-    rest = f"; {needless} had the right one already" if needless else ""
+    had = "a leader" if options.unclean else "their preferred leader"
+    rest = f"; {needless} already had {had}" if needless else ""
     print(f"Elected leaders of {plural(elected, 'partition')}{rest}.")
     return 1 if failed else 0

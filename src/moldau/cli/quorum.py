@@ -138,6 +138,9 @@ def _add(nodes: NodeAdmin, options: argparse.Namespace) -> None:
         f"controller {config.node_id} with directory {uuid_to_str(directory_id)} and "
         f"{', '.join(map(_text, endpoints))}"
     )
+    voters = nodes.describe_quorum().voters
+    if any((x.node_id, x.directory_id) == (config.node_id, directory_id) for x in voters):
+        raise CommandError(f"controller {config.node_id} is a voter already")
     if options.dry_run:
         print(f"Would add {what}.")
         return

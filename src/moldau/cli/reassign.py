@@ -91,9 +91,18 @@ def run(admin: Admin, options: argparse.Namespace) -> int:
     failed = partitions.reassign(dict(moved))
     for error in failed.values():
         print(f"moldau: {error} ({error.code.name})", file=sys.stderr)
-    print(f"Reassigning {plural(len(moved) - len(failed), 'partition')}.", file=sys.stderr)
+    try:
+        print(f"Reassigning {plural(len(moved) - len(failed), 'partition')}.", file=sys.stderr)
+        if options.wait:
+            _wait(partitions, [each for each in moved if each not in failed])
+    except KeyboardInterrupt:
+        print(
+            "moldau: interrupted, but the reassignment continues; 'moldau partitions reassign "
+            "--verify' shows it, and removes the throttle at the end",
+            file=sys.stderr,
+        )
+        raise
     if options.wait:
-        _wait(partitions, [each for each in moved if each not in failed])
         if options.throttle is not None:
             brokers = _involved(admin, current, moved)
             remove_throttle(admin, brokers, list(dict.fromkeys(each.topic for each in moved)))

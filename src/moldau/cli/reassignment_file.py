@@ -47,7 +47,7 @@ def _entry(path: Path, entry: Any) -> tuple[TopicPartition, list[int]]:
             is_valid = False
     if not is_valid:
         raise CommandError(
-            f"{path}: {shown} needs a topic, a partition from 0 and a list of broker ids; "
+            f"{path}: {shown} needs a topic, a partition (0 or greater) and a list of broker ids; "
             f"expected {_EXAMPLE}"
         )
     if len(set(replicas)) < len(replicas):

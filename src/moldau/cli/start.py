@@ -15,7 +15,7 @@ from moldau import compiled
 from moldau.cli.errors import CommandError, UsageError
 from moldau.config.broker import BrokerConfig
 from moldau.config.definition import ConfigError
-from moldau.config.properties import parse_properties
+from moldau.config.properties import decode_properties, parse_properties
 
 _LEVELS: Final = ("debug", "info", "warning", "error")
 
@@ -38,13 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="overrides a setting of the file; may be repeated",
+        help="override a setting of the file; may be repeated",
     )
     parser.add_argument(
         "--processes",
         metavar="N",
-        help="run N brokers, or one per core (auto), with this machine as their rack. After the "
-        "first come the ports that follow, ids 1000, 2000, ... higher, and DIR-2, DIR-3, ...",
+        help="run N brokers, or one per core (auto), with this machine as their rack. The others "
+        "use the ports that follow, ids 1000, 2000, ... above the first, and DIR-2, DIR-3, ...",
     )
     # For processes that run nodes as their children.
     parser.add_argument("--parent", metavar="PID", type=int, help=argparse.SUPPRESS)
@@ -146,9 +146,9 @@ def checked_config(properties: dict[str, str], path: str | None = None) -> Broke
 def read_properties(path: str) -> dict[str, str]:
     """The settings in a file. Errors include its path."""
     try:
-        with open(path, encoding="utf-8") as file:
-            return parse_properties(file.read())
-    except (ValueError, UnicodeDecodeError) as error:
+        with open(path, "rb") as file:
+            return parse_properties(decode_properties(file.read()))
+    except ValueError as error:
         raise CommandError(f"{path}: {error}") from None
 
 

@@ -34,7 +34,7 @@ def process_count(text: str) -> int:
             return len(os.sched_getaffinity(0))
         return os.cpu_count() or 1
     if not text.isdecimal() or int(text) < 1:
-        raise UsageError(f"--processes {text}: write a number from 1 on, or auto for one per core")
+        raise UsageError(f"--processes {text}: write 1 or greater, or auto for one per core")
     return int(text)
 
 

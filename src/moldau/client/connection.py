@@ -176,6 +176,8 @@ class Connection:
             plain = socket.create_connection((self.host, self.port), timeout_s)
         except OSError as error:
             reason = error.strerror or str(error) or type(error).__name__
+            if isinstance(error, socket.gaierror):
+                reason = f"the host name cannot be resolved ({reason})"
             raise ConnectionFailed(f"cannot connect to {self}: {reason}") from None
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if self._security.tls is None:

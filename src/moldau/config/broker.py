@@ -18,6 +18,7 @@ from moldau.config.broker_fields import BrokerFields
 from moldau.config.cordoning import CORDONED_LOG_DIRS, cordoned
 from moldau.config.definition import (
     ConfigError,
+    MissingSettingError,
     Setting,
     SettingType,
     Status,
@@ -173,7 +174,7 @@ class BrokerConfig(BrokerFields):
             given = standalone_properties(given)
         for name in ("node.id", "controller.listener.names"):
             if name not in given and not (name == "node.id" and "broker.id" in given):
-                raise ConfigError(name, None, "it is missing and has no default")
+                raise MissingSettingError(name)
         return cls(given, is_lone=is_lone)
 
     def with_dynamic(

@@ -64,6 +64,16 @@ class ConfigError(ValueError):
         self.problem = problem
 
 
+class MissingSettingError(ConfigError):
+    """A setting that has no default is not there."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, None, "it is missing and has no default")
+
+    def __str__(self) -> str:
+        return f"{self.name} is missing, and it has no default"
+
+
 class Setting:
     """One setting of a broker or a topic."""
 

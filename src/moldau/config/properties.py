@@ -22,6 +22,14 @@ def parse_properties(text: str) -> dict[str, str]:
     return settings
 
 
+def decode_properties(data: bytes) -> str:
+    """The text of a properties file: UTF-8, or else ISO-8859-1, which is how Java reads it."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("iso-8859-1")
+
+
 def format_properties(settings: Mapping[str, str]) -> str:
     """``settings`` as text that ``parse_properties`` reads back."""
     lines = []

@@ -18,7 +18,7 @@ SHOW TOPICS [LIKE 'a*']                   the topics
 DESCRIBE t                                the columns of a topic
 SUGGEST SCHEMA FOR t                      a view with typed columns, from samples
 SELECT value:customer::string FROM t      what is in a topic now
-SELECT * FROM STREAM t                    records as they come, until Ctrl-C
+SELECT * FROM STREAM t                    records as they arrive, until Ctrl-C
 ... FROM t TIMESTAMP AS OF '2026-01-31'   a topic as it was
 ... FROM t VERSION AS OF '{"0": 17}'      up to an offset per partition
 ... FROM parquet.`orders.parquet`         a file

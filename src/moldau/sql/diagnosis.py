@@ -172,7 +172,7 @@ def _syntax(given: Parameters, span: Span | None, context: Context) -> SqlError 
     unclosed = next((each for each in found if each.is_open), None)
     if unclosed is not None:
         quote = unclosed.text.lstrip("rR")[0]
-        return SqlError(f"the {quote} has no end", f"close it with {quote}", unclosed.span)
+        return SqlError(f"the {quote} is not closed", f"close it with {quote}", unclosed.span)
     if near == "end of input":
         missing = given.get("hint", "").removeprefix(": ")
         span = Span(len(statement), len(statement) + 1)
@@ -181,7 +181,7 @@ def _syntax(given: Parameters, span: Span | None, context: Context) -> SqlError 
     if dashed is not None:
         name = statement[dashed.start : dashed.end]
         return SqlError(
-            f"{name} is no name without backticks",
+            f"{name} is not a name without backticks",
             f"a name with a dash or a dot is written `{name}`",
             dashed,
         )

@@ -18,7 +18,7 @@ class Hint(NamedTuple):
     message: str = "{0} is ksqlDB's"
 
 
-_STREAM: Final = "SELECT ... FROM STREAM t prints records as they come"
+_STREAM: Final = "SELECT ... FROM STREAM t prints records as they arrive"
 _KEEPS: Final = "CREATE STREAMING TABLE t AS SELECT ... FROM STREAM s keeps writing to the topic t"
 _HINTS: Final = (
     Hint(("CREATE", "STREAM"), f"a topic is a table already; {_KEEPS}"),
@@ -33,7 +33,7 @@ _HINTS: Final = (
     Hint(("SHOW", "QUERIES"), "moldau connect list shows what runs"),
     Hint(("SHOW", "CONNECTORS"), "moldau connect list shows what runs"),
     Hint(("LIST", "*"), "SHOW TOPICS, SHOW TABLES and SHOW FUNCTIONS list things"),
-    Hint(("PRINT", "*"), "SELECT * FROM STREAM t prints records as they come"),
+    Hint(("PRINT", "*"), "SELECT * FROM STREAM t prints records as they arrive"),
     Hint(("TERMINATE", "*"), "moldau connect delete ends a query that runs in the worker"),
     Hint(("RUN", "SCRIPT"), "moldau sql -f FILE runs a file"),
     Hint(("PAUSE", "*"), "moldau connect pause holds a query that runs in the worker"),
@@ -111,7 +111,7 @@ def check_ksqldb(statement: str) -> None:
             if each.upper in _TOPIC_SETTINGS:
                 raise SqlError(
                     f"{each.upper} is ksqlDB's",
-                    f"a topic is a table already, and its format is found out; {_KEEPS}",
+                    f"a topic is a table already, and its format is detected; {_KEEPS}",
                     each.span,
                 )
     if names[:1] == ["SET"] and "auto.offset.reset" in statement:
@@ -133,7 +133,7 @@ def check_whole(statement: str) -> None:
     unclosed = next((each for each in tokens(statement) if each.is_open), None)
     if unclosed is not None and unclosed.kind is Kind.COMMENT:
         span = Span(unclosed.start, unclosed.start + 2)
-        raise SqlError("the /* has no end", "close the comment with */", span)
+        raise SqlError("the /* is not closed", "close the comment with */", span)
     found = words(statement)
     names = [each.upper for each in found]
     if not names or names[0] not in _QUERIES:

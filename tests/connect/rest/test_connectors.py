@@ -47,9 +47,9 @@ def test_numbers_and_booleans_in_a_config_become_texts(rest: Client) -> None:
         (b'{"name":"a"}', "has no config"),
         (b'{"name":"a","config":{},"zz":1}', "unknown field 'zz'"),
         (b'{"name":"a","config":[]}', "config must be a JSON object of texts, not a list"),
-        (b'{"name":"a","config":{"x":{}}}', "the value of 'x' must be a text, not an object"),
+        (b'{"name":"a","config":{"x":{}}}', "the value of 'x' must be a string, not an object"),
         (b'{"name":"a","config":{"x":NaN}}', "not JSON"),
-        (b'{"name":7,"config":{}}', "name of a connector must be a text"),
+        (b'{"name":7,"config":{}}', "name of a connector must be a string"),
         (
             b'{"name":"a","config":{"connector.class":null}}',
             "null is not a value of connector.class",

@@ -294,7 +294,9 @@ def test_whoever_needs_a_descriptor_for_a_moment_gets_one(
         assert disk.read_bytes(str(tmp_path / "0")) == b""
 
 
-@pytest.mark.parametrize("operation", ["write_atomically", "pwrite", "fsync", "preallocate"])
+@pytest.mark.parametrize(
+    "operation", ["write_atomically", "append", "pwrite", "fsync", "preallocate"]
+)
 def test_errors_name_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, operation: str
 ) -> None:
@@ -304,11 +306,12 @@ def test_errors_name_the_file(
     path = str(tmp_path / "a")
     disk = RealDisk()
     file = disk.open(path, create=True)
-    for name in ("pwrite", "posix_fallocate", "fsync"):
+    for name in ("pwrite", "pwritev", "posix_fallocate", "fsync"):
         monkeypatch.setattr(os, name, refuse)
     monkeypatch.setattr("moldau.storage.disk.disk._sync_data", refuse)
     calls: dict[str, Callable[[], object]] = {
         "write_atomically": lambda: disk.write_atomically(path, b"data"),
+        "append": lambda: file.append([b"data"]),
         "pwrite": lambda: file.pwrite(b"data", 0),
         "fsync": file.fsync,
         "preallocate": lambda: file.preallocate(4096),

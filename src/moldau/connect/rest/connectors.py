@@ -78,7 +78,7 @@ class Connectors:
         _check_fields(body, _CREATE_FIELDS, "The body")
         name = body.get("name") or ""
         if not isinstance(name, str):
-            raise BadRequestError("The name of a connector must be a text")
+            raise BadRequestError("The name of a connector must be a string")
         name = name.strip(_TRIMMED)
         if body.get("config") is None:
             raise BadRequestError("The body has no config: an object with connector.class")

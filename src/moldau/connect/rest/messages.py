@@ -123,7 +123,7 @@ def as_texts(value: Any, what: str) -> dict[str, str | None]:
             texts[name] = each
         else:
             raise BadRequestError(
-                f"{what}: the value of {name!r} must be a text, not {_kind(each)}. Write lists "
+                f"{what}: the value of {name!r} must be a string, not {_kind(each)}. Write lists "
                 "with commas, and nested options with dots in their names"
             )
     return texts

@@ -36,7 +36,7 @@ class Root:
         except RestError as problem:
             return Response(500, {"status": "unhealthy", "message": problem.message})
         except Exception as error:
-            log.exception("The health of the worker could not be found out")
+            log.exception("The health of the worker could not be determined")
             return Response(500, {"status": "unhealthy", "message": str(error)})
         if is_ready:
             return Response(200, {"status": "healthy", "message": message or _READY})

@@ -189,9 +189,12 @@ class RealFile(DescriptorHolder):
         position = self.size
         if len(parts) > _IOV_MAX:
             parts = (b"".join(parts),)
-        written = os.pwritev(descriptor.fd, parts, position)
-        if written != expected:
-            self._finish_append(descriptor, b"".join(parts), written)
+        try:
+            written = os.pwritev(descriptor.fd, parts, position)
+            if written != expected:
+                self._finish_append(descriptor, b"".join(parts), written)
+        except OSError as error:
+            raise _named(error, self.path) from None
         self.size = position + expected
         return position
 
