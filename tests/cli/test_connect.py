@@ -225,6 +225,18 @@ def test_a_worker_is_asked_over_https(
         assert "set SSL_CERT_FILE" in result.err
         monkeypatch.setenv("SSL_CERT_FILE", str(authority.certificate))
         assert moldau("connect", "list", "--url", url, is_local=True).code == 0
+    keys |= {
+        "ssl.client.auth": "required",
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(authority.certificate),
+    }
+    listeners = parse_listeners(LISTENERS, ["https://127.0.0.1:0"], keys)
+    with RestServer(herding.worker.herder, plugins(), listeners, {}) as server:
+        url = f"https://localhost:{server.port}"
+        result = moldau("connect", "list", "--url", url, is_local=True)
+        assert result.code == 1
+        assert f"{url} ended the TLS connection" in result.err
+        assert "ssl.client.auth=required" in result.err
 
 
 def test_a_wrong_password_ends_a_worker_at_its_start(moldau: Moldau, tmp_path: Path) -> None:

@@ -66,7 +66,14 @@ def test_offsets_of_a_sink_are_those_of_its_group(broker: RunningBroker, herding
                 "partition": {"kafka_topic": "t", "kafka_partition": 0},
                 "offset": {"kafka_offset": 1.5},
             },
-            "offset of a sink must be an integer .*not 1.5",
+            "offset of a sink must be an integer from 0 to .*not 1.5",
+        ),
+        (
+            {
+                "partition": {"kafka_topic": "t", "kafka_partition": 0},
+                "offset": {"kafka_offset": -1},
+            },
+            "offset of a sink must be an integer from 0 to .*not -1",
         ),
     ],
 )

@@ -1,6 +1,14 @@
 """Errors of Spark that say nothing by themselves."""
 
-from moldau.sql.diagnosis import Context, diagnose
+import json
+import re
+import zipfile
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from moldau.sql.diagnosis import _EXPLAINED, Context, diagnose
 from moldau.sql.errors import show_error
 from moldau.sql.rewriting import Rewritten
 
@@ -33,3 +41,26 @@ def test_a_file_of_another_format_is_named() -> None:
     lines = shown(NoFooterError(), "SELECT * FROM parquet.`/etc/passwd` p")
     assert lines[0].startswith("/etc/passwd is no file of parquet: write its format in front")
     assert lines[2].strip() == "^" * len("`/etc/passwd`")
+
+
+def parameters_of_spark() -> dict[str, set[str]]:
+    """The parameters of each condition, as Spark's own list of them has it."""
+    [jar] = (Path(pyspark.__file__).parent / "jars").glob("spark-common-utils_*.jar")
+    conditions = json.loads(zipfile.ZipFile(jar).read("error/error-conditions.json"))
+    found = {}
+    for name, condition in conditions.items():
+        for part, more in (condition.get("subClass") or {"": {"message": []}}).items():
+            text = "\n".join(condition["message"] + more["message"])
+            found[f"{name}.{part}".rstrip(".")] = set(re.findall(r"<(\w+)>", text))
+    return found
+
+
+@pytest.mark.parametrize("condition", _EXPLAINED)
+def test_an_explanation_reads_only_what_spark_tells(condition: str) -> None:
+    known = parameters_of_spark()
+    names = [each for each in known if each == condition or each.startswith(f"{condition}.")]
+    assert names
+    statement = "SELECT a FROM b GROUP BY c"
+    for name in names:
+        given = dict.fromkeys(known[name], "`a`")
+        _EXPLAINED[condition](given, None, Context(Rewritten(statement, statement)))

@@ -54,6 +54,12 @@ class ConnectClient:
                     f"the certificate of {self.url} is not trusted ({distrust.verify_message}): "
                     "set SSL_CERT_FILE to a PEM file with that of its authority"
                 ) from None
+            if _is_ended_tls(target, error):
+                raise CommandError(
+                    f"{self.url} ended the TLS connection ({_reason(error)}): with "
+                    "ssl.client.auth=required it wants a certificate of the client, and this "
+                    "command has none. --url selects another listener of the worker"
+                ) from None
             raise CommandError(
                 f"no Connect worker answers at {self.url}: {_reason(error)}. 'moldau connect "
                 "worker FILE' starts one; --url selects another."
@@ -75,6 +81,14 @@ def _message(error: urllib.error.HTTPError) -> str:
     if isinstance(found, dict) and isinstance(found.get("message"), str):
         return str(found["message"])
     return f"{error.url}: {error.code} {error.reason}"
+
+
+def _is_ended_tls(target: str, error: OSError) -> bool:
+    """Whether the worker ended a connection over HTTPS, with an alert or without."""
+    # An SSLError, which may come bare, has a reason too: a text.
+    inner = error.reason if isinstance(error, urllib.error.URLError) else error
+    ended = (ssl.SSLError, ConnectionResetError, ConnectionAbortedError, BrokenPipeError)
+    return target.startswith("https://") and isinstance(inner, ended)
 
 
 def _reason(error: OSError) -> str:

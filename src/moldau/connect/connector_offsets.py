@@ -204,11 +204,12 @@ def _integer(value: Any, what: str, largest: int) -> int:
     """Also from a text, as in Kafka."""
     try:
         number = int(str(value))
-        if isinstance(value, bool) or not -largest <= number <= largest:
+        # A negative offset would be committed, and read as "none" (-1) or as records that are lost.
+        if isinstance(value, bool) or not 0 <= number <= largest:
             raise ValueError
     except ValueError:
         raise BadRequestError(
-            f"The {what} of a sink must be an integer of Kafka's range, not {value!r}"
+            f"The {what} of a sink must be an integer from 0 to {largest}, not {value!r}"
         ) from None
     return number
 

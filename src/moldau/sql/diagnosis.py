@@ -266,10 +266,20 @@ def _plain(kind: str) -> str:
 def _variant_set(given: Parameters, span: Span | None, context: Context) -> SqlError | None:
     name = given["colName"].strip("`")
     return SqlError(
-        f"{name} is VARIANT, which DISTINCT, UNION and GROUP BY cannot compare",
+        f"{name} is VARIANT, which DISTINCT and UNION cannot compare",
         f"write {name}::string, or a field as in {name}:field::string",
         _find(name, span, context),
     )
+
+
+def _not_orderable(given: Parameters, span: Span | None, context: Context) -> SqlError | None:
+    said = context.statement[span.start : span.end] if span else given["sqlExpr"].strip('"')
+    if given["dataType"].strip('"') != "VARIANT":
+        message = f"{said} is {_plain(given['dataType'])}, which GROUP BY cannot compare"
+        return SqlError(message, f"write to_json({said}), or group by a field of it", span)
+    message = f"{said} is VARIANT, which GROUP BY cannot compare"
+    field = "" if ":" in said else f", or a field as in {said}:field::string"
+    return SqlError(message, f"write {said}::string{field}", span)
 
 
 def _group_by(_: Parameters, span: Span | None, context: Context) -> SqlError | None:
@@ -423,7 +433,7 @@ _EXPLAINED: Final[dict[str, Callable[[Parameters, Span | None, Context], SqlErro
     "UNSUPPORTED_DATATYPE": _data_type,
     "DATATYPE_MISMATCH": _mismatch,
     "UNSUPPORTED_FEATURE.SET_OPERATION_ON_VARIANT_TYPE": _variant_set,
-    "GROUP_EXPRESSION_TYPE_IS_NOT_ORDERABLE": _variant_set,
+    "GROUP_EXPRESSION_TYPE_IS_NOT_ORDERABLE": _not_orderable,
     "MISSING_GROUP_BY": _group_by,
     "MISSING_AGGREGATION": _aggregation,
     "INVALID_WHERE_CONDITION": _where,

@@ -14,6 +14,7 @@ from moldau.sql.rendering import PIECE_ROWS, as_text, columns_of
 from moldau.sql.results import Form, Sink
 
 if TYPE_CHECKING:
+    from pyspark.errors import AnalysisException
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
@@ -65,17 +66,20 @@ class StreamRun:
     def _start(self, checkpoint: str) -> "StreamingQuery":
         from pyspark.errors import AnalysisException
 
+        first: AnalysisException | None = None
         for mode in _MODES:
             writer: Any = self._frame.writeStream.foreachBatch(self._show)
             writer = writer.outputMode(mode).trigger(processingTime=_TRIGGER)
             try:
                 query: StreamingQuery = writer.option("checkpointLocation", checkpoint).start()
             except AnalysisException as error:
-                if mode == _MODES[-1] or "OUTPUT_MODE" not in (error.getCondition() or ""):
+                first = first or error
+                if not _is_of_mode(error):
                     raise
             else:
                 return query
-        raise AssertionError("the last mode is tried or raises")
+        assert first is not None
+        raise first
 
     def _show(self, batch: "DataFrame", _: int) -> None:
         rows = as_text(batch, self._form).collect()
@@ -90,3 +94,8 @@ class StreamRun:
                 self._sink.rows([tuple(row) for row in piece])
         if self._left == 0:
             self._enough.set()
+
+
+def _is_of_mode(error: "AnalysisException") -> bool:
+    """Whether another output mode may be possible. Some of these errors have no condition."""
+    return "OUTPUT_MODE" in (error.getCondition() or "") or "output mode" in str(error)

@@ -158,8 +158,13 @@ def test_a_source_that_fails_says_so_as_ever() -> None:
     records = ArrowRecords("lines", pa.array(["a"]), [({"f": 1}, {"p": 2})])
     stages = Stages(ConnectorSpec("c", config([HOIST, OFFSET]), {}))
     maker = RowMaker(stages, ErrorHandler(ErrorPolicy(), lambda _: None))
-    with pytest.raises(ConnectError):
+    with pytest.raises(ConnectError) as raised:
         maker.arrow_rows(records)
+    assert str(raised.value).startswith("A record could not be processed (p=2 of f=1, at TRANSF")
+    cause = raised.value.__cause__
+    assert cause is not None
+    # The quick attempt failed for the same reason, and would double the trace.
+    assert cause.__context__ is None
 
 
 @pytest.mark.parametrize("chain", CHAINS, ids=lambda chain: "-".join(x["type"] for x in chain))

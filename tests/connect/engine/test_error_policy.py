@@ -2,11 +2,13 @@
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from moldau.connect.config.errors import ConfigError
 from moldau.connect.data.errors import ConnectError, DataError, RetriableError
+from moldau.connect.data.record import SourceRecord
 from moldau.connect.engine.dead_letters import headers_of
 from moldau.connect.engine.error_policy import (
     SKIPPED,
@@ -96,10 +98,29 @@ def test_without_tolerance_the_first_failure_is_reported_and_raised() -> None:
     def operation() -> None:
         raise error
 
-    with pytest.raises(ConnectError, match=r"^A record .*errors\.tolerance is none$") as raised:
+    with pytest.raises(ConnectError, match=r"errors\.tolerance is none$") as raised:
         handler(ErrorPolicy(), seen).execute(Stage.KEY_CONVERTER, "K", operation, RAW)
     assert raised.value.__cause__ is error
     assert seen == [Failure(Stage.KEY_CONVERTER, "K", error, RAW)]
+
+
+@pytest.mark.parametrize(
+    ("record", "place"),
+    [
+        (RAW, "offset 17 of orders-2, at KEY_CONVERTER"),
+        (
+            SourceRecord("t", source_partition={"file": "a"}, source_offset={"position": 3}),
+            "position=3 of file=a, at KEY_CONVERTER",
+        ),
+        (None, "at KEY_CONVERTER"),
+    ],
+)
+def test_the_error_says_which_record_it_was_and_where_it_failed(record: Any, place: str) -> None:
+    with pytest.raises(ConnectError) as raised:
+        handler(ErrorPolicy(), []).execute(Stage.KEY_CONVERTER, "K", lambda: 1 // 0, record)
+    assert str(raised.value) == (
+        f"A record could not be processed ({place}), and errors.tolerance is none"
+    )
 
 
 def test_with_tolerance_the_record_is_skipped() -> None:

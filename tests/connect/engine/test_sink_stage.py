@@ -14,6 +14,7 @@ from moldau.connect.engine.error_policy import ErrorHandler, ErrorPolicy, Failur
 from moldau.connect.engine.raw_record import RawRecord
 from moldau.connect.engine.sink_stage import RecordReader, Report, Task, failed_report, raw_records
 from moldau.connect.engine.stages import Stages, is_verbatim
+from moldau.connect.engine.traces import trace_of
 from moldau.connect.engine_api import ConnectorSpec
 from moldau.connect.plugins import Plugins
 from moldau.ids import TopicPartition
@@ -85,6 +86,8 @@ def test_a_record_that_fails_is_left_out_with_its_stage_and_class() -> None:
     assert [record.value for record in records] == [1, 3]
     assert (failure.stage, failure.class_name) == (Stage.VALUE_CONVERTER, JSON)
     assert failure.record.offset == 1
+    # The quick attempt failed for the same reason, and would double the trace.
+    assert trace_of(failure.error).count("DataException") == 1
 
 
 def test_a_failing_transform_is_named_by_its_class() -> None:

@@ -109,6 +109,11 @@ def rows(path: Path, query: str = "SELECT * FROM people ORDER BY 1") -> list[Any
         return connection.execute(query).fetchall()
 
 
+def drop(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TABLE people")
+
+
 def test_the_last_record_of_a_key_counts(sink: Sink, path: Path) -> None:
     sink.write(
         record(1, {"name": "Ada"}),
@@ -271,6 +276,37 @@ def test_a_missing_table_is_named_with_the_statement_that_makes_it(path: Path) -
     sink = Sink(path, auto_create="false")
     with pytest.raises(ConnectError, match=r'auto\.create=true, or run: CREATE TABLE.*"people"'):
         sink.write(record(1, {"name": "a"}))
+    sink.stop()
+
+
+def test_a_table_that_was_dropped_is_created_again_if_that_is_allowed(
+    sink: Sink, path: Path
+) -> None:
+    sink.write(record(1, {"name": "a"}), record(2, None))
+    drop(path)
+    # There is nothing to delete.
+    sink.write(record(1, None))
+    assert rows(path, "SELECT name FROM sqlite_master WHERE name = 'people'") == []
+    sink.write(record(2, None), record(3, {"name": "c"}))
+    assert rows(path) == [(3, "c", None)]
+
+
+def test_a_table_or_a_column_that_was_dropped_is_named(path: Path) -> None:
+    sink = Sink(path)
+    sink.write(record(1, {"name": "a"}))
+    with sqlite3.connect(path) as connection:
+        connection.execute("ALTER TABLE people DROP COLUMN age")
+    with pytest.raises(ConnectError, match=r"no columns age.*auto.evolve=true.*ADD COLUMN"):
+        sink.write(record(2, {"name": "b"}))
+    sink.stop()
+    drop(path)
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT, age INT)")
+    sink = Sink(path, auto_create="false")
+    sink.write(record(1, {"name": "a"}))
+    drop(path)
+    with pytest.raises(ConnectError, match=r'auto\.create=true, or run: CREATE TABLE.*"people"'):
+        sink.write(record(2, {"name": "b"}))
     sink.stop()
 
 

@@ -14,11 +14,12 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from moldau.connect.config.errors import invalid
 from moldau.connect.data.errors import ConnectError, RetriableError
+from moldau.connect.data.record import SourceRecord
+from moldau.connect.engine.raw_record import RawRecord
 
 T = TypeVar("T")
 
 RETRY_DELAY_MIN_MS: Final = 300
-_EXCEEDED: Final = "A record could not be processed, and errors.tolerance is none"
 _FLAGS: Final = {"true": True, "false": False}
 
 
@@ -118,7 +119,8 @@ class ErrorHandler:
         """Report a failed record; raises ConnectError unless it is tolerated."""
         self._report(failure)
         if not self._policy.is_tolerant:
-            raise ConnectError(_EXCEEDED) from failure.error
+            message = f"A record could not be processed ({_place(failure)})"
+            raise ConnectError(f"{message}, and errors.tolerance is none") from failure.error
 
     def _retry(self, operation: Callable[[], T]) -> T:
         limit_ms = self._policy.retry_timeout_ms
@@ -150,8 +152,6 @@ def log_line(connector: str, failure: Failure, policy: ErrorPolicy) -> str:
 
 
 def _described(record: Any) -> str:
-    from moldau.connect.engine.raw_record import RawRecord
-
     if not isinstance(record, RawRecord):
         return f": {record}"
     return (
@@ -159,6 +159,21 @@ def _described(record: Any) -> str:
         f"offset={record.offset}, timestamp={record.timestamp_ms}, "
         f"timestampType={record.timestamp_type}"
     )
+
+
+def _place(failure: Failure) -> str:
+    """Which record it was, as the offsets of its connector are shown, and where it failed."""
+    record, where = failure.record, f"at {failure.stage}"
+    if isinstance(record, RawRecord):
+        return f"offset {record.offset} of {record.topic}-{record.partition}, {where}"
+    if isinstance(record, SourceRecord) and record.source_offset:
+        offset, partition = _listed(record.source_offset), _listed(record.source_partition)
+        return f"{offset} of {partition}, {where}"
+    return where
+
+
+def _listed(fields: Mapping[str, Any]) -> str:
+    return " ".join(f"{name}={value}" for name, value in fields.items())
 
 
 def _number(config: Mapping[str, str], name: str, default: int) -> int:

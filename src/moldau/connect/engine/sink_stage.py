@@ -257,6 +257,11 @@ class RecordReader:
             try:
                 record = self._quickly(raw)
             except Exception:
+                has_failed = True
+            else:
+                has_failed = False
+            # Outside of the handler: the trace of its error would contain the first one as well.
+            if has_failed:
                 record = self._carefully(raw)
             if record is not None:
                 yield record

@@ -58,6 +58,11 @@ class RowMaker:
                 changed = self._stages.chain.apply(record)
                 row = None if changed is None else self._convert(changed)
             except Exception:
+                has_failed = True
+            else:
+                has_failed = False
+            # Outside of the handler: the trace of its error would contain the first one as well.
+            if has_failed:
                 row = self._carefully(record)
             if row is not None:
                 made.append(row)

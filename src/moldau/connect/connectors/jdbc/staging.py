@@ -135,8 +135,11 @@ class Staging:
         """Copy the rows of a segment to its stage; what does not fit is reported."""
         if not segment.rows:
             return
-        if not segment.stage:
-            self._create(segment)
+        if not segment.stage and not self._create(segment):
+            # Only tombstones, and no table: there is nothing to delete.
+            segment.rows.clear()
+            segment.records.clear()
+            return
         width = len(segment.shape.columns)
         for place, (order, is_delete, row) in enumerate(segment.rows):
             if len(row) < width:
@@ -156,14 +159,22 @@ class Staging:
         segment.rows.clear()
         segment.records.clear()
 
-    def _create(self, segment: _Segment) -> None:
-        columns = self._db.columns(segment.table) or {}
+    def _create(self, segment: _Segment) -> bool:
+        """Create the stage of a segment. False if there is no table, and none is needed."""
+        columns = self._db.columns(segment.table)
+        if columns is None and not segment.shape.has_value:
+            return False
+        if columns is None or not columns.keys() >= set(segment.shape.names):
+            # The table, or a column, was dropped after its shape had been made.
+            prepare(self._db, self._settings, segment.table, segment.shape)
+            columns = self._db.columns(segment.table) or {}
         self._count += 1
         segment.stage = f"{self._prefix}{self._count}"
         segment.encoders = self._db.encoders(segment.shape.columns)
         self._db.create_stage(segment.stage, [columns[name] for name in segment.shape.names])
         needs = [columns[name].needs_value for name in segment.shape.names]
         segment.needed = [place for place, is_needed in enumerate(needs) if is_needed]
+        return True
 
     def _check(self, segment: _Segment) -> None:
         """The stage takes nulls, the target may not: say which record has one."""
