@@ -1,4 +1,4 @@
-"""A stream that cannot start leaves nothing behind."""
+"""A stream that cannot start leaves nothing behind, and shows nothing."""
 
 import tempfile
 import threading
@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("pyspark", reason="PySpark is not installed (pip install 'moldau[spark]')")
 
 from pyspark.errors import AnalysisException
+from pyspark.sql.types import LongType, StructField, StructType
 
 from moldau.sql.results import Form
 from moldau.sql.streaming import StreamRun
@@ -17,6 +18,8 @@ from tests.sql.test_protocol import Kept
 
 class Refused:
     """A DataFrame of a query that Spark does not run as a stream."""
+
+    schema = StructType([StructField("total", LongType())])
 
     @property
     def writeStream(self) -> object:  # noqa: N802
@@ -31,3 +34,10 @@ def test_a_stream_that_spark_refuses_leaves_no_directory(
     with pytest.raises(AnalysisException):
         run.run(threading.Event())
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_stream_that_spark_refuses_shows_no_columns() -> None:
+    sink = Kept()
+    with pytest.raises(AnalysisException):
+        StreamRun(Refused(), Form.CSV, sink, None).run(threading.Event())  # type: ignore[arg-type]
+    assert sink.all == []

@@ -32,6 +32,7 @@ class StreamRun:
         self._sink = sink
         self._left = limit
         self._enough = threading.Event()
+        self._has_columns = threading.Event()
 
     def run(self, cancelled: threading.Event) -> None:
         """Run until ``cancelled``, or until as many rows were passed on as the LIMIT allows.
@@ -40,8 +41,6 @@ class StreamRun:
             StreamingQueryException: of PySpark; the query failed.
             AnalysisException: of PySpark; it cannot run as a stream.
         """
-        if self._form is not Form.JSON:
-            self._sink.columns(columns_of(self._frame))
         checkpoint = tempfile.mkdtemp(prefix="moldau-sql-")
         try:
             self._watch(self._start(checkpoint), cancelled)
@@ -50,6 +49,10 @@ class StreamRun:
 
     def _watch(self, query: "StreamingQuery", cancelled: threading.Event) -> None:
         try:
+            # Not before it has started: of a query that is refused only the error is shown.
+            if self._form is not Form.JSON:
+                self._sink.columns(columns_of(self._frame))
+            self._has_columns.set()
             is_announced = False
             while not (cancelled.is_set() or self._enough.is_set()):
                 if query.awaitTermination(_POLL_S):  # type: ignore[arg-type]  # or a fraction
@@ -61,6 +64,7 @@ class StreamRun:
                     is_announced = True
                     self._sink.note("waiting for records; Ctrl-C ends the query")
         finally:
+            self._has_columns.set()
             query.stop()
 
     def _start(self, checkpoint: str) -> "StreamingQuery":
@@ -83,6 +87,7 @@ class StreamRun:
 
     def _show(self, batch: "DataFrame", _: int) -> None:
         rows = as_text(batch, self._form).collect()
+        self._has_columns.wait()
         if self._left is not None:
             rows = rows[: self._left]
             self._left -= len(rows)
