@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from moldau.broker.envelopes import ANONYMOUS, envelope
+from moldau.broker.handlers.find_coordinator import FIRST_BATCHED_VERSION, NO_NODE
 from moldau.errors import ErrorCode
 from moldau.network.outbound import Outbound, OutboundSettings
 from moldau.network.socket_network import SocketNetwork
@@ -25,6 +26,7 @@ from moldau.protocol.messages.describe_quorum import (
     PartitionData,
     TopicData,
 )
+from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest
 from moldau.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
@@ -242,6 +244,30 @@ def test_a_controller_that_is_not_active_refers_to_another(tmp_path: Path) -> No
             described = await ask(DescribeClusterRequest(endpoint_type=2), 2)
             assert described.controller_id == leader
             assert sorted(each.broker_id for each in described.brokers) == [1, 2, 3]
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("version", [3, 6])
+@pytest.mark.parametrize("key_type", [0, 1], ids=["group", "transaction"])
+def test_a_broker_that_has_just_created_the_topic_names_no_coordinator_yet(
+    tmp_path: Path, key_type: int, version: int
+) -> None:
+    """As in Kafka: the coordinator may not know it yet, and sarama gives up after a few answers of
+    NOT_COORDINATOR without a pause.
+    """
+
+    async def scenario() -> None:
+        async with clients_of(tmp_path, COMBINED) as cluster:
+            await cluster.until(lambda: len(cluster.image(2).brokers) == len(COMBINED))
+            request = FindCoordinatorRequest(key="name", key_type=key_type)
+            if version >= FIRST_BATCHED_VERSION:
+                request = FindCoordinatorRequest(key_type=key_type, coordinator_keys=["a", "b"])
+            for expected in (ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NONE):
+                response = await cluster.ask(2, request, version)
+                found = response.coordinators or [response]
+                assert {each.error_code for each in found} == {expected}
+                assert {each.node_id == NO_NODE for each in found} == {expected != 0}
 
     asyncio.run(scenario())
 

@@ -6,6 +6,7 @@ import logging
 import random
 import socket
 import struct
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, cast
 
@@ -309,6 +310,39 @@ def test_a_request_without_an_answer_leaves_no_gap() -> None:
             assert await client.receive() == b"now 2"
 
     run(scenario)
+
+
+def test_a_request_begins_even_if_an_earlier_reply_finds_the_peer_gone() -> None:
+    """What a coroutine was made from would otherwise never be awaited, which Python reports."""
+
+    async def scenario() -> None:
+        events = []
+
+        async def waiting() -> Reply:
+            events.append("begun")
+            try:
+                return await asyncio.get_running_loop().create_future()
+            except asyncio.CancelledError:
+                events.append("cancelled")
+                raise
+
+        async def reply(result: Coroutine[Any, Any, Reply]) -> Reply:
+            return await result
+
+        def answer(session: Session, frame: bytes) -> Handled:
+            if frame == b"now":
+                return [frame]
+            peer.close()
+            return reply(waiting())
+
+        async with serving(answer) as server:
+            peer = socket.create_connection(("127.0.0.1", server.ports["PLAINTEXT"]))
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            peer.sendall(framed(b"now") + framed(b"wait"))
+            await until(lambda: events == ["begun", "cancelled"])
+            await until(lambda: not server.connections)
+
+    run_on_both_loops(scenario)
 
 
 def test_what_a_peer_waited_for_is_cancelled_when_its_connection_is_torn_down() -> None:

@@ -443,7 +443,8 @@ class Connection(asyncio.BufferedProtocol):
         self._writer.close()
         for pending in self._in_flight:
             if pending.future is not None and not pending.future.done():
-                pending.future.cancel()
+                # Later: a task cancelled before its first step never awaits what it was made from.
+                self._loop.call_soon(pending.future.cancel)
         self._in_flight.clear()
         self._parked_bytes = 0
         self._muted_by = None

@@ -58,34 +58,40 @@ class FindCoordinator:
     async def _create_and_find(
         self, request: FindCoordinatorRequest, context: "RequestContext"
     ) -> FindCoordinatorResponse:
-        """Create the topic first: unlike in Kafka, the client need not retry."""
+        """Create the topic first: unlike in Kafka, the client of a single broker need not retry.
+
+        In a cluster it has to, because the coordinator may not know yet that it is one: it would
+        refuse the client, and some clients give up after a few refusals without a pause.
+        """
         coordinator = self._groups if request.key_type == GROUP else self._transactions
         await coordinator.create_topic()
+        is_early = len(self._metadata.image.brokers) > 1
         if len(request.coordinator_keys) > 1:
-            return await self._turns.complete(self._find_many(request, context))
-        return self._find(request, context)
+            return await self._turns.complete(self._find_many(request, context, is_early))
+        return self._find(request, context, is_early)
 
     def _find_many(
-        self, request: FindCoordinatorRequest, context: "RequestContext"
+        self, request: FindCoordinatorRequest, context: "RequestContext", is_early: bool = False
     ) -> Steps[FindCoordinatorResponse]:
         """One key per step. As in Kafka, a duplicate key is answered twice."""
         response = FindCoordinatorResponse()
         for key in request.coordinator_keys:
-            response.coordinators.append(self._coordinator(request.key_type, key, context))
+            found = self._coordinator(request.key_type, key, context, is_early)
+            response.coordinators.append(found)
             yield
         return response
 
     def _find(
-        self, request: FindCoordinatorRequest, context: "RequestContext"
+        self, request: FindCoordinatorRequest, context: "RequestContext", is_early: bool = False
     ) -> FindCoordinatorResponse:
         if context.api_version >= FIRST_BATCHED_VERSION:
             return FindCoordinatorResponse(
                 coordinators=[
-                    self._coordinator(request.key_type, key, context)
+                    self._coordinator(request.key_type, key, context, is_early)
                     for key in request.coordinator_keys
                 ]
             )
-        found = self._coordinator(request.key_type, request.key, context)
+        found = self._coordinator(request.key_type, request.key, context, is_early)
         return FindCoordinatorResponse(
             error_code=found.error_code,
             error_message=found.error_message if found.error_code else "NONE",
@@ -94,7 +100,9 @@ class FindCoordinator:
             port=found.port,
         )
 
-    def _coordinator(self, key_type: int, key: str, context: "RequestContext") -> Coordinator:
+    def _coordinator(
+        self, key_type: int, key: str, context: "RequestContext", is_early: bool
+    ) -> Coordinator:
         try:
             if key_type == SHARE and context.api_version >= FIRST_SHARE_VERSION:
                 message = "this broker has no share groups yet"
@@ -102,6 +110,8 @@ class FindCoordinator:
             if key_type not in TOPICS:
                 message = f"key type {key_type} is none of 0 (group), 1 (transaction), 2 (share)"
                 raise ApiError(ErrorCode.INVALID_REQUEST, message)
+            if is_early:
+                raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
             return self._leader(key_type, key, context.session.listener)
         except ApiError as error:
             return Coordinator(
