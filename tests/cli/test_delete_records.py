@@ -113,7 +113,10 @@ def test_a_partition_that_there_is_not_is_refused(moldau: Moldau, filled: str) -
     [
         ([], "must be an object such as"),
         ({"partitions": [], "version": 2}, "version 2 is not supported, only 1"),
-        ({"partitions": [{"topic": "t", "partition": 0}]}, "needs a topic, a partition from 0"),
+        (
+            {"partitions": [{"topic": "t", "partition": 0}]},
+            "needs a topic, a partition (0 or greater)",
+        ),
         ({"partitions": [{"topic": "t", "partition": -1, "offset": 0}]}, "needs a topic"),
         ({"partitions": [{"topic": "t", "partition": 0, "offset": 1}] * 2}, "t-0 is named twice"),
     ],

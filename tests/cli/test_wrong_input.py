@@ -111,7 +111,10 @@ def test_states_and_types_may_be_in_any_case(moldau: Moldau) -> None:
         ("{}", "expected {"),
         ('{"partitions": []}', "names no partitions"),
         ('{"version": 2, "partitions": []}', "version 2 is not supported, only 1"),
-        ('{"partitions": [{}]}', "{} needs a topic, a partition from 0 and a list of broker ids"),
+        (
+            '{"partitions": [{}]}',
+            "{} needs a topic, a partition (0 or greater) and a list of broker ids",
+        ),
         ('{"partitions": [{"topic": "T", "partition": 0, "replicas": []}]}', "needs a topic"),
         ('{"partitions": [{"topic": "T", "partition": true, "replicas": [1]}]}', "needs a topic"),
         ('{"partitions": [{"topic": "T", "partition": 0, "replicas": ["a"]}]}', "needs a topic"),

@@ -122,7 +122,8 @@ def _entry(path: str, entry: Any) -> tuple[TopicPartition, int]:
         ):
             return TopicPartition(topic, partition), offset
     raise UsageError(
-        f"{path}: {json.dumps(entry)} needs a topic, a partition from 0 and an offset from -1"
+        f"{path}: {json.dumps(entry)} needs a topic, a partition (0 or greater) and an "
+        "offset (-1 or greater)"
     )
 
 
