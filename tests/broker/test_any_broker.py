@@ -272,6 +272,28 @@ def test_a_broker_that_has_just_created_the_topic_names_no_coordinator_yet(
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize("count", [1, 1_000], ids=["one topic", "many"])
+def test_a_broker_that_has_just_created_a_topic_names_no_leader_yet(
+    tmp_path: Path, count: int
+) -> None:
+    """As in Kafka: the leader may not know it yet, and refuse only the first of several batches."""
+
+    async def scenario() -> None:
+        async with clients_of(tmp_path, COMBINED) as cluster:
+            await cluster.until(lambda: len(cluster.image(2).brokers) == len(COMBINED))
+            # Wrong names are not created, whichever answer is given first.
+            wanted = ["new", *("?" * number for number in range(2, count + 1))]
+            request = MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in wanted])
+            for expected in (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NONE):
+                response = await cluster.ask(2, request, 12)
+                topics = {topic.name: topic for topic in response.topics}
+                assert len(topics) == count
+                assert topics["new"].error_code == expected
+                assert bool(topics["new"].partitions) == (expected == 0)
+
+    asyncio.run(scenario())
+
+
 def test_producer_ids_of_different_brokers_differ(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with clients_of(tmp_path, COMBINED) as cluster:

@@ -109,8 +109,9 @@ class TopicMetadata:
         if missing:
             if request.allow_auto_topic_creation and self._configs.broker.auto_create_topics_enable:
                 return self._create_and_answer(request, context, missing)
-            return self._answer(request, context, gone)
-        return self._answers.keep(key, self._answer(request, context, gone), version)
+            return self._answer(request, context, gone, self._metadata.image)
+        response = self._answer(request, context, gone, self._metadata.image)
+        return self._answers.keep(key, response, version)
 
     async def _answer_when_decided(
         self, request: MetadataRequest, context: "RequestContext", *, is_asked_again: bool
@@ -146,9 +147,8 @@ class TopicMetadata:
     ) -> MetadataResponse:
         """Like ``_answer``, but others are served in between. The response is not cached."""
         context.is_large = True
-        missing = await self._turns.complete(
-            _missing(self._metadata.image, request, context.api_version)
-        )
+        image = self._metadata.image
+        missing = await self._turns.complete(_missing(image, request, context.api_version))
         if missing is None:
             return _refuse(request)
         if (
@@ -156,24 +156,41 @@ class TopicMetadata:
             and request.allow_auto_topic_creation
             and self._configs.broker.auto_create_topics_enable
         ):
-            await self._creation.create(missing)
-        answers = await self._turns.complete(_answering(self._metadata.image, request))
+            image = await self._create(missing)
+        answers = await self._turns.complete(_answering(image, request))
         gone = self._lost_leaders.gone()
         return self._respond(request, context, list(answers.values()), gone)
 
     async def _create_and_answer(
         self, request: MetadataRequest, context: "RequestContext", missing: list[str]
     ) -> MetadataResponse:
-        await self._creation.create(missing)
-        return self._answer(request, context, self._lost_leaders.gone())
+        image = await self._create(missing)
+        return self._answer(request, context, self._lost_leaders.gone(), image)
+
+    async def _create(self, names: list[str]) -> MetadataImage:
+        """Create topics; returns the image to answer from.
+
+        In a cluster that is the one before, as in Kafka: the client learns of the topics when it
+        asks again. Their leaders may not know yet that they lead. They would refuse the first
+        batches of a producer that pipelines, take a later one for its first, and from then on
+        refuse the others as out of order.
+        """
+        before = self._metadata.image
+        await self._creation.create(names)
+        after = self._metadata.image
+        return before if len(after.brokers) > 1 else after
 
     def _answer(
-        self, request: MetadataRequest, context: "RequestContext", gone: tuple[int, ...]
+        self,
+        request: MetadataRequest,
+        context: "RequestContext",
+        gone: tuple[int, ...],
+        image: MetadataImage,
     ) -> MetadataResponse:
         answers: Answers = {}
         by_id = any(wanted.topic_id != NO_UUID for wanted in request.topics or [])
         for wanted in request.topics or []:
-            _answer_one(answers, self._metadata.image, wanted, by_id)
+            _answer_one(answers, image, wanted, by_id)
         return self._respond(request, context, list(answers.values()), gone)
 
     def _respond(
