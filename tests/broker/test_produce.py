@@ -7,6 +7,7 @@ import pytest
 from moldau.errors import ErrorCode
 from moldau.ids import NO_UUID
 from moldau.metadata.registrations import PartitionRegistration
+from moldau.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from moldau.protocol.messages.find_coordinator import FindCoordinatorRequest
 from moldau.protocol.messages.init_producer_id import InitProducerIdRequest
 from moldau.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
@@ -46,6 +47,18 @@ def test_a_topic_can_be_named_by_its_id(client: WireClient) -> None:
     topic.topic_id = bytes(range(16))
     response = client.send(ProduceRequest(acks=1, timeout_ms=1, topic_data=[topic]), 13)
     assert response.responses[0].partition_responses[0].error_code == ErrorCode.UNKNOWN_TOPIC_ID
+
+
+def test_a_batch_waits_for_the_log_of_its_new_partition(broker: RunningBroker) -> None:
+    """Refused, it could come after the next one, which a new log takes for the first."""
+    partitions = 200
+    topic = CreatableTopic(name="t", num_partitions=partitions, replication_factor=1)
+    with broker.connect() as admin, broker.connect() as producer:
+        admin.post(CreateTopicsRequest(topics=[topic]), 7)
+        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        while code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            code = produce(producer, "t", batch(b"x"), partition=partitions - 1).error_code
+    assert code == ErrorCode.NONE
 
 
 def test_acks_zero_has_no_answer_but_keeps_its_place(client: WireClient) -> None:

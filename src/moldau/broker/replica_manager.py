@@ -7,7 +7,8 @@ topics, and applies changed settings. Everything else is a lookup.
 Creating or deleting a log takes several system calls, and a topic may have thousands of logs; a
 change of settings may affect thousands of topics. So only a few are processed at a time, and other
 requests are served in between. A new partition whose log does not exist yet is answered with
-NOT_LEADER_OR_FOLLOWER, on which clients retry; a deleted one is unknown immediately. If no disk has
+NOT_LEADER_OR_FOLLOWER, on which clients retry (Produce waits for it for a moment); a deleted one is
+unknown immediately. If no disk has
 space for a partition, its creation is retried periodically (``host_again``): it is in the metadata,
 so it must be created eventually.
 """
@@ -191,6 +192,13 @@ class ReplicaManager:
             asyncio.get_running_loop().call_soon(self._host_some)
         else:
             self._host_some()
+
+    def is_about_to_lead(self, topic: str, index: int) -> bool:
+        """Whether this broker leads a partition by the image, which is still being applied."""
+        if not self._is_hosting or self._image is None:
+            return False
+        registration = self._image.partition(topic, index)
+        return registration is not None and registration.leader == self._node_id
 
     async def settled(self) -> None:
         """Return when every partition of the image is hosted."""

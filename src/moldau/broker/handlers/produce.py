@@ -64,6 +64,10 @@ FIRST_VERSION_WITH_TOPIC_IDS: Final = 13
 TURN: Final = 256
 PACKED_BATCH: Final = 16
 
+# For the log of a new partition: up to a second in all.
+EARLY_PAUSE_S: Final = 0.005
+MOST_WAITS: Final = 200
+
 
 class Produce:
     """Appends batches to the partitions led by this broker."""
@@ -111,6 +115,7 @@ class Producing:
         "context",
         "flushes",
         "has_errors",
+        "is_early",
         "name",
         "nameable",
         "parts",
@@ -122,6 +127,7 @@ class Producing:
         "topic_id",
         "topic_place",
         "topics",
+        "waits",
         "wall_ms",
     )
 
@@ -140,6 +146,9 @@ class Producing:
         self.nameable = MAX_NAMED_RECORDS
         # Whether the next batch takes long to validate.
         self.takes_long = False
+        # Whether the next batch waits for the log of a new partition, and how often one has waited.
+        self.is_early = False
+        self.waits = 0
         # With acks=all: batches that are not committed yet.
         self.commitments: list[tuple[PartitionProduceResponse, Commitment]] | None = None
         # With other acks: batches that must be flushed (``flush.messages``).
@@ -172,6 +181,8 @@ class Producing:
                 try:
                     result = self._append(data)
                 except ApiError as error:
+                    if self._comes_early(data, error):
+                        return False
                     result = self._refuse(data, error)
                 except TakesLong:
                     self.takes_long = True
@@ -200,7 +211,8 @@ class Producing:
             if self.takes_long:
                 await self._append_next_apart()
             else:
-                await asyncio.sleep(0)
+                await asyncio.sleep(EARLY_PAUSE_S if self.is_early else 0)
+                self.is_early = False
                 self._resolve_again()
             self.wall_ms = self.parts.clock.wall_ms()
             is_done = self.go_on()
@@ -275,6 +287,21 @@ class Producing:
                 name=topic.name, topic_id=self.topic_id, partition_responses=self.results
             )
         )
+
+    def _comes_early(self, data: PartitionProduceData, error: ApiError) -> bool:
+        """Whether to wait, because the log of a new partition is about to be created.
+
+        If its first batch was refused, and the second one came in time, a log that knows nothing of
+        the producer would take that for the first, and refuse the other one from then on.
+        """
+        if error.code != ErrorCode.NOT_LEADER_OR_FOLLOWER or self.name is None:
+            return False
+        # Whether a transaction may be written to was asked before, and is not asked again.
+        if self.admission is not None or self.waits == MOST_WAITS:
+            return False
+        self.is_early = self.parts.replicas.is_about_to_lead(self.name, data.index)
+        self.waits += self.is_early
+        return self.is_early
 
     def _resolve_again(self) -> None:
         """Find the name of the current topic again: another one may have it by now."""
