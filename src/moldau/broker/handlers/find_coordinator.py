@@ -64,34 +64,46 @@ class FindCoordinator:
         refuse the client, and some clients give up after a few refusals without a pause.
         """
         coordinator = self._groups if request.key_type == GROUP else self._transactions
-        await coordinator.create_topic()
-        is_early = len(self._metadata.image.brokers) > 1
+        refusal = None
+        try:
+            await coordinator.create_topic()
+        except ApiError as error:
+            # There is no controller at the moment. Clients do not expect its errors here.
+            refusal = ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message)
+        if refusal is None and len(self._metadata.image.brokers) > 1:
+            refusal = ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if len(request.coordinator_keys) > 1:
-            return await self._turns.complete(self._find_many(request, context, is_early))
-        return self._find(request, context, is_early)
+            return await self._turns.complete(self._find_many(request, context, refusal))
+        return self._find(request, context, refusal)
 
     def _find_many(
-        self, request: FindCoordinatorRequest, context: "RequestContext", is_early: bool = False
+        self,
+        request: FindCoordinatorRequest,
+        context: "RequestContext",
+        refusal: ApiError | None = None,
     ) -> Steps[FindCoordinatorResponse]:
         """One key per step. As in Kafka, a duplicate key is answered twice."""
         response = FindCoordinatorResponse()
         for key in request.coordinator_keys:
-            found = self._coordinator(request.key_type, key, context, is_early)
+            found = self._coordinator(request.key_type, key, context, refusal)
             response.coordinators.append(found)
             yield
         return response
 
     def _find(
-        self, request: FindCoordinatorRequest, context: "RequestContext", is_early: bool = False
+        self,
+        request: FindCoordinatorRequest,
+        context: "RequestContext",
+        refusal: ApiError | None = None,
     ) -> FindCoordinatorResponse:
         if context.api_version >= FIRST_BATCHED_VERSION:
             return FindCoordinatorResponse(
                 coordinators=[
-                    self._coordinator(request.key_type, key, context, is_early)
+                    self._coordinator(request.key_type, key, context, refusal)
                     for key in request.coordinator_keys
                 ]
             )
-        found = self._coordinator(request.key_type, request.key, context, is_early)
+        found = self._coordinator(request.key_type, request.key, context, refusal)
         return FindCoordinatorResponse(
             error_code=found.error_code,
             error_message=found.error_message if found.error_code else "NONE",
@@ -101,7 +113,7 @@ class FindCoordinator:
         )
 
     def _coordinator(
-        self, key_type: int, key: str, context: "RequestContext", is_early: bool
+        self, key_type: int, key: str, context: "RequestContext", refusal: ApiError | None
     ) -> Coordinator:
         try:
             if key_type == SHARE and context.api_version >= FIRST_SHARE_VERSION:
@@ -110,8 +122,8 @@ class FindCoordinator:
             if key_type not in TOPICS:
                 message = f"key type {key_type} is none of 0 (group), 1 (transaction), 2 (share)"
                 raise ApiError(ErrorCode.INVALID_REQUEST, message)
-            if is_early:
-                raise ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            if refusal is not None:
+                raise refusal
             return self._leader(key_type, key, context.session.listener)
         except ApiError as error:
             return Coordinator(

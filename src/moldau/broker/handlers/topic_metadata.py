@@ -5,6 +5,7 @@ those of the listener that received the request, so that clients inside and outs
 addresses that they can reach.
 """
 
+import logging
 from collections.abc import Awaitable, Hashable
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +17,7 @@ from moldau.broker.metadata_answers import EncodedAnswer, MetadataAnswers, quest
 from moldau.broker.metadata_cache import MetadataCache, QuorumSource
 from moldau.broker.topic_creation import TopicCreation
 from moldau.controller.topic_names import topic_name_problem
-from moldau.errors import ErrorCode
+from moldau.errors import ApiError, ErrorCode
 from moldau.ids import INTERNAL_TOPICS, NO_UUID
 from moldau.metadata.image import MetadataImage, TopicImage
 from moldau.metadata.registrations import PartitionRegistration
@@ -45,6 +46,8 @@ NO_LEADER: Final = -1
 
 # By name or by id.
 Answers = dict[bytes | str, MetadataResponseTopic]
+
+logger = logging.getLogger(__name__)
 
 
 class TopicMetadata:
@@ -176,7 +179,11 @@ class TopicMetadata:
         refuse the others as out of order.
         """
         before = self._metadata.image
-        await self._creation.create(names)
+        try:
+            await self._creation.create(names)
+        except ApiError as error:
+            # There is no controller at the moment; what exists is shown all the same.
+            logger.warning("topics that a client asked for cannot be created: %s", error)
         after = self._metadata.image
         return before if len(after.brokers) > 1 else after
 
