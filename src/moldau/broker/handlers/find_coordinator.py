@@ -123,7 +123,8 @@ class FindCoordinator:
                 message = f"key type {key_type} is none of 0 (group), 1 (transaction), 2 (share)"
                 raise ApiError(ErrorCode.INVALID_REQUEST, message)
             if refusal is not None:
-                raise refusal
+                # A new one for each key: an error keeps a frame of every place that raised it.
+                raise ApiError(refusal.code, refusal.message)
             return self._leader(key_type, key, context.session.listener)
         except ApiError as error:
             return Coordinator(
